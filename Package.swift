@@ -1,0 +1,50 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: MIT
+import PackageDescription
+
+/// Every target of ours is built with the strictest checks the compiler has; a warning stops the build.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "signal-server",
+  products: [
+    .library(name: "JSON", targets: ["JSON"]),
+    .library(name: "CEL", targets: ["CEL"]),
+    .library(name: "SignalStore", targets: ["SignalStore"]),
+    .library(name: "SignalHTTP", targets: ["SignalHTTP"]),
+    .executable(name: "signal-server", targets: ["signal-server"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+  ],
+  targets: [
+    .target(name: "JSON", swiftSettings: strict),
+    .target(name: "CEL", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: strict),
+    .target(name: "SignalStore", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: strict),
+    .target(name: "CReadiness"),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .target(
+      name: "SignalHTTP",
+      dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore"],
+      exclude: ["HTTP/README.md", "WebSocket/README.md"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "signal-server",
+      dependencies: [
+        "CEL", "JSON", "SignalHTTP", "SignalStore",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Yams", package: "Yams"),
+      ],
+      swiftSettings: strict),
+  ]
+)
