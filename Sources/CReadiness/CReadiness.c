@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "CReadiness.h"
+
+#include <stddef.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+int creadiness_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int creadiness_add(int set, int descriptor, uint32_t flags, uint64_t token) {
+  struct epoll_event event = {.events = flags, .data = {.u64 = token}};
+  return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+int creadiness_remove(int set, int descriptor) { return epoll_ctl(set, EPOLL_CTL_DEL, descriptor, NULL); }
+
+int creadiness_wait(int set, struct epoll_event *events, int capacity, int timeout_ms) {
+  return epoll_wait(set, events, capacity, timeout_ms);
+}
+
+int creadiness_make_event(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+int creadiness_signal_event(int descriptor) {
+  const uint64_t one = 1;
+  return write(descriptor, &one, sizeof one) == sizeof one ? 0 : -1;
+}
+
+int creadiness_make_timer(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
+
+int creadiness_arm_timer(int descriptor, int64_t nanoseconds) {
+  struct itimerspec spec = {
+      .it_interval = {0, 0},
+      .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000},
+  };
+  return timerfd_settime(descriptor, 0, &spec, NULL);
+}
+
+int creadiness_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// What Swift's Glibc module does not expose: epoll, eventfd, timerfd, accept4. Nothing else belongs here.
+#ifndef CREADINESS_H
+#define CREADINESS_H
+
+#include <stdint.h>
+#include <sys/epoll.h>
+
+/// One readiness event, with the union and the packing of `struct epoll_event` taken away.
+static inline uint64_t creadiness_token(const struct epoll_event *events, int index) { return events[index].data.u64; }
+static inline uint32_t creadiness_flags(const struct epoll_event *events, int index) { return events[index].events; }
+
+static const uint32_t creadiness_readable = EPOLLIN;
+static const uint32_t creadiness_writable = EPOLLOUT;
+static const uint32_t creadiness_peer_ended = EPOLLRDHUP;
+static const uint32_t creadiness_hung_up = EPOLLHUP;
+static const uint32_t creadiness_failed = EPOLLERR;
+static const uint32_t creadiness_edge = 1u << 31;  // EPOLLET, which does not import: it is a signed constant
+
+/// Each returns -1 and sets errno on failure, like the call it wraps.
+int creadiness_create(void);
+int creadiness_add(int set, int descriptor, uint32_t flags, uint64_t token);
+int creadiness_remove(int set, int descriptor);
+int creadiness_wait(int set, struct epoll_event *events, int capacity, int timeout_ms);
+
+int creadiness_make_event(void);
+int creadiness_signal_event(int descriptor);
+int creadiness_make_timer(void);
+/// Arms a monotonic timer once, `nanoseconds` from now; 0 disarms it.
+int creadiness_arm_timer(int descriptor, int64_t nanoseconds);
+
+/// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC; the peer's address is not asked for.
+int creadiness_accept(int listener);
+
+#endif

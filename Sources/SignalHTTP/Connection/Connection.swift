@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+import Glibc
+
+/// One accepted socket: receives for its session, sends for it, and keeps both within bounds.
+///
+///     open ──close──▶ flushing ──all sent──▶ lingering ──peer's end──▶ closed
+///       └──abort, failure, deadline──────────────────────────────────▶ closed
+///
+/// *Lingering* (RFC 9112 §9.6): our end is sent, what still comes in is thrown away for a short time, because closing
+/// at once would make the system answer with a reset that can destroy the response on its way.
+final class Connection: LoopMember {
+  private enum State { case open, flushing, lingering, closed }
+
+  private let handle: SocketHandle
+  private let limits: Limits
+  private let tally: ConnectionTally
+  private(set) var id: ConnectionID
+  private var session: any Session
+  private var state = State.open
+
+  /// Received and not yet consumed; empty, without storage, between requests.
+  private var input: [UInt8] = []
+  /// The session has seen all of `input` and wants more behind it.
+  private var inputNeedsMore = true
+  private var output = OutputQueue()
+
+  /// Readable was told and not yet exhausted (the set is edge-triggered: it is not told twice).
+  private var isReadable = false
+  private var isEnding = false
+  private var peerHasEnded = false
+  /// The socket's buffer is full; a write edge will come.
+  private var isBlocked = false
+  private var isDirty = false
+  private var isServing = false
+  private var willProceed = false
+  private var lingeredBytes = 0
+  /// The session's own deadline; while the socket is full the send timeout stands in its place.
+  private var sessionDeadline = UInt64.max
+
+  var descriptor: Int32 { handle.descriptor }
+  /// Bytes waiting to be sent.
+  var backlog: Int { output.count }
+  var isOpen: Bool { state == .open }
+
+  /// Takes over an accepted socket and registers it; on failure the socket is closed.
+  static func adopt(
+    _ handle: consuming SocketHandle, session: any Session, limits: Limits, tally: ConnectionTally,
+    on loop: isolated EventLoop
+  ) throws(SystemError) -> Connection {
+    handle.disableNagle()
+    let connection = Connection(handle, session, limits, tally)
+    tally.add()
+    do {
+      connection.id = try loop.add(connection)
+    } catch {
+      tally.remove()
+      throw error
+    }
+    return connection
+  }
+
+  private init(_ handle: consuming SocketHandle, _ session: any Session, _ limits: Limits, _ tally: ConnectionTally) {
+    self.handle = handle
+    self.session = session
+    self.limits = limits
+    self.tally = tally
+    id = .none
+  }
+
+  // MARK: Readiness
+
+  func ready(_ event: ReadinessEvent, on loop: isolated EventLoop) {
+    if event.isWritable && isBlocked {
+      isBlocked = false
+      loop.setDeadline(sessionDeadline, of: id)
+      flush(on: loop)
+    }
+    guard event.isReadable else { return }
+    isReadable = true
+    if event.isEnding { isEnding = true }
+    serve(on: loop)
+  }
+
+  func proceed(on loop: isolated EventLoop) {
+    willProceed = false
+    serve(on: loop)
+  }
+
+  /// Gives the session what is there and receives more, until it wants no more, output piles up, the socket is
+  /// empty, or the turn's share is used up.
+  func serve(on loop: isolated EventLoop) {
+    guard !isServing else { return }
+    isServing = true
+    defer { isServing = false }
+    if state == .lingering || state == .flushing { return discard(on: loop) }
+
+    var budget = limits.bytesPerTurn
+    while state == .open, session.takesInput, output.count <= limits.highWaterMark {
+      if !inputNeedsMore {
+        offerInput(on: loop)
+      } else if peerHasEnded {
+        session.peerEnded(self, on: loop)
+        break
+      } else if !isReadable {
+        break
+      } else if budget <= 0 {
+        proceedLater(on: loop)
+        break
+      } else {
+        budget -= receive(on: loop)
+      }
+    }
+    if output.isEmpty { return }
+    if session.collectsOutput { markDirty(on: loop) } else { flush(on: loop) }
+  }
+
+  private func offerInput(on loop: isolated EventLoop) {
+    // Moved out, so that the session may look at this connection while it reads.
+    var bytes: [UInt8] = []
+    swap(&bytes, &input)
+    let consumed = unsafe bytes.withUnsafeMutableBytes { unsafe session.receive($0, from: self, on: loop) }
+    keep(consumed: consumed, of: bytes.count) { $0.append(contentsOf: bytes[consumed...]) }
+  }
+
+  /// Keeps what the session has not consumed. It wants more only if nothing else holds it back.
+  private func keep(consumed: Int, of count: Int, _ copy: (inout [UInt8]) -> Void) {
+    guard state == .open else { return }
+    input = []
+    if consumed < count { copy(&input) }
+    inputNeedsMore = input.isEmpty || (session.takesInput && output.count <= limits.highWaterMark)
+  }
+
+  private func receive(on loop: isolated EventLoop) -> Int {
+    let buffer = unsafe loop.receiveBuffer.bytes
+    let outcome = unsafe handle.receive(into: buffer)
+    switch outcome {
+    case .bytes(let count):
+      // A short read has emptied the socket, unless the end is already behind it.
+      if count < EventLoop.receiveBufferBytes && !isEnding { isReadable = false }
+      let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+      if input.isEmpty {
+        let consumed = unsafe session.receive(bytes, from: self, on: loop)
+        keep(consumed: consumed, of: count) { unsafe $0.append(contentsOf: bytes[consumed...]) }
+      } else {
+        unsafe input.append(contentsOf: bytes)
+        inputNeedsMore = false
+      }
+      return count
+    case .wouldBlock:
+      isReadable = false
+    case .ended:
+      isReadable = false
+      peerHasEnded = true
+    case .failed:
+      abort(on: loop)
+    }
+    return 0
+  }
+
+  private func proceedLater(on loop: isolated EventLoop) {
+    guard !willProceed else { return }
+    willProceed = true
+    loop.proceedLater(self)
+  }
+
+  // MARK: Output
+
+  /// Appends a block; it is sent at the end of the turn at the latest.
+  func send(_ block: [UInt8], on loop: isolated EventLoop) {
+    guard state == .open else { return }
+    output.append(block)
+    if !isServing || session.collectsOutput { markDirty(on: loop) }
+  }
+
+  /// Sends bytes that will not outlive the call; only what the socket does not take is copied.
+  func sendNow(_ bytes: [UInt8], on loop: isolated EventLoop) {
+    guard state == .open, !bytes.isEmpty else { return }
+    guard output.isEmpty, !isBlocked else { return output.append(Array(bytes)) }
+    let outcome = unsafe bytes.withUnsafeBytes { unsafe handle.send($0) }
+    switch outcome {
+    case .bytes(bytes.count): break
+    case .bytes(let sent): output.append(Array(bytes[sent...]))
+    case .wouldBlock: output.append(Array(bytes))
+    case .ended, .failed: abort(on: loop)
+    }
+    if !output.isEmpty { block(on: loop) }
+  }
+
+  private func block(on loop: isolated EventLoop) {
+    isBlocked = true
+    loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
+  }
+
+  func markDirty(on loop: isolated EventLoop) {
+    guard !isDirty else { return }
+    isDirty = true
+    loop.markDirty(self)
+  }
+
+  func flush(on loop: isolated EventLoop) {
+    isDirty = false
+    let wasAbove = output.count > limits.highWaterMark
+    while !output.isEmpty, !isBlocked, state != .closed {
+      let outcome = unsafe output.withBlocks { blocks in
+        unsafe blocks.withMemoryRebound(to: iovec.self) { unsafe handle.send($0) }
+      }
+      switch outcome {
+      case .bytes(let sent): output.consume(sent)
+      case .wouldBlock: block(on: loop)
+      case .ended, .failed: return abort(on: loop)
+      }
+    }
+    guard output.isEmpty else { return }
+    switch state {
+    case .open:
+      session.outputSent(self, on: loop)
+      if wasAbove || (!inputNeedsMore && !isServing) { serve(on: loop) }
+    case .flushing: linger(on: loop)
+    case .lingering, .closed: break
+    }
+  }
+
+  // MARK: Session
+
+  /// Hands the connection to another protocol. What has been received and not consumed is the new session's.
+  func become(_ session: any Session) { self.session = session }
+
+  /// The session waits no more (its answer came from elsewhere): go on with the input.
+  func resume(on loop: isolated EventLoop) {
+    guard state == .open else { return }
+    if isServing { return }
+    if output.isEmpty { serve(on: loop) } else { flush(on: loop) }
+    if state == .open && session.takesInput && output.isEmpty { serve(on: loop) }
+  }
+
+  func setDeadline(after timeout: Duration, on loop: isolated EventLoop) {
+    sessionDeadline = loop.now + timeout.nanosecondsClamped
+    if !isBlocked { loop.setDeadline(sessionDeadline, of: id) }
+  }
+
+  func deadlineReached(on loop: isolated EventLoop) {
+    if isBlocked || state != .open { return abort(on: loop) }
+    session.deadlineReached(self, on: loop)
+  }
+
+  func drain(on loop: isolated EventLoop) {
+    if state == .open { session.drain(self, on: loop) }
+  }
+
+  // MARK: End
+
+  /// Sends what is waiting, then ends.
+  func close(on loop: isolated EventLoop) {
+    guard state == .open else { return }
+    state = .flushing
+    input = []
+    inputNeedsMore = true
+    session.closed(on: loop)
+    loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
+    if output.isEmpty { linger(on: loop) } else { markDirty(on: loop) }
+  }
+
+  private func linger(on loop: isolated EventLoop) {
+    if peerHasEnded { return finish(on: loop) }
+    state = .lingering
+    handle.endSending()
+    loop.setDeadline(loop.now + limits.lingerTimeout.nanosecondsClamped, of: id)
+    isReadable = true
+    if !isServing { discard(on: loop) } else { proceedLater(on: loop) }
+  }
+
+  /// Throws away what still comes in, within bounds.
+  private func discard(on loop: isolated EventLoop) {
+    let buffer = unsafe loop.receiveBuffer.bytes
+    while state == .lingering || state == .flushing {
+      switch unsafe handle.receive(into: buffer) {
+      case .bytes(let count):
+        lingeredBytes += count
+        if lingeredBytes > limits.lingerBytes { return abort(on: loop) }
+      case .wouldBlock: return
+      case .ended:
+        peerHasEnded = true
+        if state == .lingering { finish(on: loop) }
+        return
+      case .failed: return abort(on: loop)
+      }
+    }
+  }
+
+  /// Drops the connection now; nothing more is sent.
+  func abort(on loop: isolated EventLoop) {
+    guard state != .closed else { return }
+    let wasOpen = state == .open
+    finish(on: loop)
+    if wasOpen { session.closed(on: loop) }
+  }
+
+  private func finish(on loop: isolated EventLoop) {
+    state = .closed
+    output = OutputQueue()
+    input = []
+    tally.remove()
+    loop.remove(id)
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+
+/// The protocol that a connection speaks at the moment: HTTP, then perhaps WebSocket or an event stream.
+///
+/// A session owns no socket. It takes bytes, appends output to its connection, and asks it to close.
+protocol Session: AnyObject {
+  /// Whether input is wanted now. While it is not, nothing is received and the peer's sending stops.
+  var takesInput: Bool { get }
+
+  /// Whether output waits for the end of the turn, to go out together with what the hub adds.
+  var collectsOutput: Bool { get }
+
+  /// Takes bytes and returns how many it is done with; the rest is offered again, with more behind it.
+  func receive(
+    _ bytes: UnsafeMutableRawBufferPointer, from connection: Connection, on loop: isolated EventLoop
+  ) -> Int
+
+  /// The peer has sent its last byte, and all before it has been offered.
+  func peerEnded(_ connection: Connection, on loop: isolated EventLoop)
+
+  /// All output has been taken by the socket: a session that streams adds its next piece.
+  func outputSent(_ connection: Connection, on loop: isolated EventLoop)
+
+  func deadlineReached(_ connection: Connection, on loop: isolated EventLoop)
+
+  /// The server shuts down: finish what is under way and close.
+  func drain(_ connection: Connection, on loop: isolated EventLoop)
+
+  /// The connection is gone, for whatever reason; called exactly once, and last.
+  func closed(on loop: isolated EventLoop)
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+import CReadiness
+import Dispatch
+import Glibc
+
+/// Names a connection of a loop without keeping it alive; a closed connection's name is never given again.
+struct ConnectionID: Sendable, Hashable {
+  fileprivate let slot: UInt32
+  fileprivate let generation: UInt32
+
+  /// Names no connection: what a connection carries until its loop has taken it.
+  static var none: ConnectionID { ConnectionID(slot: .max, generation: .max) }
+
+  fileprivate var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+}
+
+/// What a loop drives: reacts to readiness, sends what it has to send, and dies at its deadlines.
+protocol LoopMember: AnyObject {
+  var descriptor: Int32 { get }
+  func ready(_ event: ReadinessEvent, on loop: isolated EventLoop)
+  /// More was readable than one turn allows; called in the next turn.
+  func proceed(on loop: isolated EventLoop)
+  /// End of a turn in which the member asked for it with `markDirty`.
+  func flush(on loop: isolated EventLoop)
+  func deadlineReached(on loop: isolated EventLoop)
+  /// The server drains: finish what is under way, then close.
+  func drain(on loop: isolated EventLoop)
+}
+
+/// What is done in every turn of a loop.
+struct TurnHook {
+  /// Before the turn's events; the end of this turn will come.
+  let begin: (isolated EventLoop) -> Void
+  /// After the turn's events and work, before output is sent.
+  let end: (isolated EventLoop) -> Void
+}
+
+/// One thread of I/O: a serial Dispatch queue, an epoll set of its connections, and one Dispatch source on that set.
+///
+/// The source's handler runs *turns* until the set has been idle for a millisecond, then gives the thread back to
+/// Dispatch. All that a loop owns (connections, sessions, its hub) is touched in turns only, which the compiler
+/// checks: their methods take `on loop: isolated EventLoop`. From other threads `submit` is the only door.
+///
+/// A turn: readiness events → work from the door → connections that had more to read → turn hooks (the hub routes
+/// changes) → one send per connection that has output → deadlines → close what was marked closed.
+public actor EventLoop {
+  private struct Slot {
+    var member: (any LoopMember)?
+    var generation: UInt32 = 0
+    var deadline: UInt64 = .max
+  }
+
+  /// Tokens of members that are not connections; a slot never grows to these.
+  private enum Token {
+    static let door = UInt64.max
+    static let timer = UInt64.max - 1
+    static let listener = UInt64.max - 2
+  }
+
+  /// How long the set must be idle before the thread goes back to Dispatch.
+  private static let idleMilliseconds: Int32 = 1
+  /// Bytes received at most per call; also the largest piece a session sees at once.
+  static let receiveBufferBytes = 128 << 10
+
+  private nonisolated let executor: LoopExecutor
+  private let source: any DispatchSourceRead
+  private let readiness: Readiness
+  private let timerDescriptor: Int32
+  private var timerIsArmed = false
+  private let sweepNanoseconds: UInt64
+  private var lastSweep: UInt64 = 0
+
+  private var slots: [Slot] = []
+  private var freeSlots: [UInt32] = []
+  private var dirty: [any LoopMember] = []
+  private var flushing: [any LoopMember] = []
+  private var toProceed: [any LoopMember] = []
+  private var closed: [any LoopMember] = []
+  private var isStopped = false
+  private var hooks: [TurnHook] = []
+  private var listener: Listener?
+
+  /// Receives for all connections of the loop, one at a time.
+  let receiveBuffer = RawBuffer(count: receiveBufferBytes)
+  /// Output of the connection that is being served; taken and put back so that two users never overlap.
+  private var scratch: [UInt8] = []
+  /// Monotonic nanoseconds, read once a turn.
+  private(set) var now: UInt64 = monotonicNanoseconds()
+  /// Connections of this loop.
+  private(set) var count = 0
+  /// Whether the loop is on its way to its end: no new requests are begun.
+  private(set) var isDraining = false
+  /// Called once, when draining has closed the last connection.
+  private var whenDrained: (@Sendable () -> Void)?
+
+  /// The executor of this loop: its jobs come through the same door as `submit`.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    // Unowned, as the runtime asks for it: the loop owns its executor.
+    unsafe executor.asUnownedSerialExecutor()
+  }
+
+  /// Makes a loop; it runs until `stop`.
+  ///
+  /// - Parameter sweepMilliseconds: How often deadlines are looked at; a timeout is late by at most this.
+  init(label: String, sweepMilliseconds: Int) throws(SystemError) {
+    executor = try LoopExecutor(label: label)
+    readiness = try Readiness()
+    timerDescriptor = creadiness_make_timer()
+    guard timerDescriptor >= 0 else { throw SystemError("create a timerfd") }
+    sweepNanoseconds = UInt64(max(1, sweepMilliseconds)) * 1_000_000
+    let source = DispatchSource.makeReadSource(fileDescriptor: readiness.descriptor, queue: executor.queue)
+    self.source = source
+    try readiness.add(executor.wakeDescriptor, .readableEdge, token: Token.door)
+    try readiness.add(timerDescriptor, .readableEdge, token: Token.timer)
+    // The handler keeps the loop alive until `stop`.
+    source.setEventHandler { self.assumeIsolated { $0.runTurns() } }
+    source.activate()
+  }
+
+  deinit { close(timerDescriptor) }
+
+  /// Runs `work` on the loop, between two turns, in the order of submission. May be called from anywhere.
+  public nonisolated func submit(_ work: @escaping @Sendable (isolated EventLoop) -> Void) {
+    executor.put(.submission(work))
+  }
+
+  /// Makes the loop run a turn soon, so that its hooks see what came in. May be called from anywhere.
+  nonisolated func wake() { executor.wake() }
+
+  // MARK: Turns
+
+  private func runTurns() {
+    repeat {
+      let again = toProceed
+      let hasWork = !again.isEmpty || !dirty.isEmpty
+      let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
+      if events == 0 && !hasWork { return }
+      now = monotonicNanoseconds()
+      for hook in hooks { hook.begin(self) }
+      for index in 0..<events { dispatch(readiness.event(index)) }
+      for work in executor.take() {
+        switch work {
+        case .job(let job): executor.run(job)
+        case .submission(let submission): submission(self)
+        }
+      }
+      if !again.isEmpty {
+        toProceed.removeFirst(again.count)
+        for member in again { member.proceed(on: self) }
+      }
+      for hook in hooks { hook.end(self) }
+      flushDirty()
+      closed.removeAll(keepingCapacity: true)
+    } while !isStopped
+  }
+
+  private func dispatch(_ event: ReadinessEvent) {
+    switch event.token {
+    case Token.door: break  // its work is taken in every turn
+    case Token.timer: sweep()
+    case Token.listener: listener?.accept(on: self)
+    default:
+      let slot = Int(event.token & 0xffff_ffff)
+      guard slots[slot].generation == UInt32(event.token >> 32) else { return }
+      slots[slot].member?.ready(event, on: self)
+    }
+  }
+
+  private func flushDirty() {
+    // What is marked while flushing (a snapshot's next piece) has its turn in the next turn, so that no member
+    // keeps the loop to itself.
+    swap(&dirty, &flushing)
+    for member in flushing { member.flush(on: self) }
+    flushing.removeAll(keepingCapacity: true)
+  }
+
+  /// Adds work that every turn does, for as long as the loop runs.
+  func addHook(_ hook: TurnHook) { hooks.append(hook) }
+
+  // MARK: Members
+
+  /// Registers a member and returns its name.
+  func add(_ member: any LoopMember) throws(SystemError) -> ConnectionID {
+    let slot = freeSlots.popLast() ?? UInt32(slots.count)
+    if slot == slots.count { slots.append(Slot()) }
+    let id = ConnectionID(slot: slot, generation: slots[Int(slot)].generation)
+    do {
+      try readiness.add(member.descriptor, .edges, token: id.token)
+    } catch {
+      freeSlots.append(slot)
+      throw error
+    }
+    slots[Int(slot)].member = member
+    count += 1
+    armTimer()
+    return id
+  }
+
+  /// Takes a member out. It is kept until the end of the turn, so that nobody on the stack sees it die.
+  func remove(_ id: ConnectionID) {
+    let index = Int(id.slot)
+    guard slots[index].generation == id.generation, let member = slots[index].member else { return }
+    readiness.remove(member.descriptor)
+    closed.append(member)
+    slots[index].member = nil
+    slots[index].deadline = .max
+    slots[index].generation &+= 1
+    freeSlots.append(id.slot)
+    count -= 1
+    if isDraining && count == 0 { finishDraining() }
+  }
+
+  /// The member of that name, unless it is gone.
+  func member(_ id: ConnectionID) -> (any LoopMember)? {
+    slots[Int(id.slot)].generation == id.generation ? slots[Int(id.slot)].member : nil
+  }
+
+  /// Sets the member's one deadline, in the time of `now`; `.max` is none.
+  func setDeadline(_ deadline: UInt64, of id: ConnectionID) {
+    guard slots[Int(id.slot)].generation == id.generation else { return }
+    slots[Int(id.slot)].deadline = deadline
+  }
+
+  /// Asks for `flush` at the end of this turn. The caller remembers that it has asked.
+  func markDirty(_ member: any LoopMember) {
+    dirty.append(member)
+    // A submission or a hook may be the only thing in this turn; the flush is still to come in it.
+  }
+
+  /// Asks for `proceed` in the next turn. The caller remembers that it has asked.
+  func proceedLater(_ member: any LoopMember) { toProceed.append(member) }
+
+  // MARK: Scratch
+
+  /// Lends the loop's output buffer, empty; give it back with `returnScratch`.
+  func takeScratch() -> [UInt8] {
+    var lent: [UInt8] = []
+    swap(&lent, &scratch)
+    lent.removeAll(keepingCapacity: true)
+    return lent
+  }
+
+  /// Takes the buffer back; one that has grown beyond reason is let go.
+  func returnScratch(_ buffer: consuming [UInt8]) {
+    scratch = buffer.capacity > 4 << 20 ? [] : buffer
+  }
+
+  // MARK: Deadlines
+
+  private func armTimer() {
+    guard !timerIsArmed else { return }
+    timerIsArmed = true
+    _ = creadiness_arm_timer(timerDescriptor, Int64(sweepNanoseconds))
+  }
+
+  private func sweep() {
+    timerIsArmed = false
+    now = monotonicNanoseconds()
+    listener?.resumeIfPaused(on: self)
+    // Only the slots' array is walked: a member is touched when its time has come.
+    for index in slots.indices where slots[index].deadline <= now {
+      slots[index].deadline = .max
+      slots[index].member?.deadlineReached(on: self)
+    }
+    if count > 0 || listener?.isPaused == true { armTimer() }
+  }
+
+  /// Makes sure that `sweep` runs, for a listener that waits for descriptors.
+  func needSweep() { armTimer() }
+
+  // MARK: Listener and end
+
+  func startListening(_ listener: Listener) throws(SystemError) {
+    self.listener = listener
+    try readiness.add(listener.descriptor, .readableLevel, token: Token.listener)
+  }
+
+  func watchListener(_ listener: Listener) {
+    try? readiness.add(listener.descriptor, .readableLevel, token: Token.listener)
+  }
+
+  func unwatchListener(_ listener: Listener) { readiness.remove(listener.descriptor) }
+
+  func stopListening() {
+    guard let listener else { return }
+    readiness.remove(listener.descriptor)
+    self.listener = nil
+  }
+
+  /// Stops accepting, lets every connection finish, and calls `done` when the last has gone.
+  func drain(whenDone done: @escaping @Sendable () -> Void) {
+    guard !isDraining else { return done() }
+    isDraining = true
+    whenDrained = done
+    stopListening()
+    for slot in slots { slot.member?.drain(on: self) }
+    if count == 0 { finishDraining() }
+  }
+
+  /// Drops every connection that is left.
+  func abortAll(_ abort: (any LoopMember, isolated EventLoop) -> Void) {
+    for slot in slots {
+      if let member = slot.member { abort(member, self) }
+    }
+  }
+
+  private func finishDraining() {
+    whenDrained?()
+    whenDrained = nil
+  }
+
+  /// Ends the turns; the loop does nothing any more.
+  func stop() {
+    isStopped = true
+    hooks.removeAll()
+    source.cancel()
+  }
+}
+
+/// Nanoseconds of a clock that never goes back.
+func monotonicNanoseconds() -> UInt64 { clock_gettime_nsec(CLOCK_MONOTONIC) }
+
+private func clock_gettime_nsec(_ clock: clockid_t) -> UInt64 {
+  var time = timespec()
+  _ = unsafe clock_gettime(clock, &time)
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}

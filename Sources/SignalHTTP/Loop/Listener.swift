@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+import CReadiness
+import Glibc
+
+/// The listening socket: accepts on the first loop and hands each connection to the loop with the fewest.
+final class Listener {
+  /// Connections accepted in one go, so that a storm of them does not stop the loop's other work.
+  private static let acceptsPerTurn = 64
+
+  private let handle: SocketHandle
+  /// Called with each accepted socket.
+  private let hand: (consuming SocketHandle, isolated EventLoop) -> Void
+  private(set) var isPaused = false
+
+  var descriptor: Int32 { handle.descriptor }
+
+  init(_ handle: consuming SocketHandle, hand: @escaping (consuming SocketHandle, isolated EventLoop) -> Void) {
+    self.handle = handle
+    self.hand = hand
+  }
+
+  func accept(on loop: isolated EventLoop) {
+    for _ in 0..<Self.acceptsPerTurn {
+      let accepted = creadiness_accept(handle.descriptor)
+      if accepted >= 0 {
+        hand(SocketHandle(owning: accepted), loop)
+        continue
+      }
+      switch errno {
+      case EINTR, ECONNABORTED: continue
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+        // Level-triggered: without a pause the loop would spin on a connection it cannot take.
+        isPaused = true
+        loop.unwatchListener(self)
+        loop.needSweep()
+        return
+      default: return
+      }
+    }
+  }
+
+  /// Tries again after a pause, at the next sweep.
+  func resumeIfPaused(on loop: isolated EventLoop) {
+    guard isPaused else { return }
+    isPaused = false
+    loop.watchListener(self)
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+import CReadiness
+import Glibc
+
+/// What is known about one descriptor after a wait.
+struct ReadinessEvent {
+  let token: UInt64
+  private let flags: UInt32
+
+  fileprivate init(token: UInt64, flags: UInt32) {
+    self.token = token
+    self.flags = flags
+  }
+
+  /// Bytes, an end or an error can be received.
+  var isReadable: Bool {
+    flags & (creadiness_readable | creadiness_peer_ended | creadiness_hung_up | creadiness_failed) != 0
+  }
+  /// Room to send, or an error that a send will report.
+  var isWritable: Bool { flags & (creadiness_writable | creadiness_hung_up | creadiness_failed) != 0 }
+  /// The peer's end is already in the receive queue: no further edge will announce it.
+  var isEnding: Bool { flags & (creadiness_peer_ended | creadiness_hung_up | creadiness_failed) != 0 }
+}
+
+/// The set of descriptors of one loop: add, remove, wait, event. The platform lives behind these four verbs.
+///
+/// The set's own descriptor is readable while any member is ready; that is what lets one Dispatch source stand for
+/// thousands of sockets.
+@safe final class Readiness {
+  /// How a member is watched.
+  enum Interest {
+    /// Read and write together, told once per change of state. For connections: registered once, never re-armed.
+    case edges
+    /// Readable only, told as long as it lasts. For the listener.
+    case readableLevel
+    /// Readable only, told once per signal. For eventfd, which then never needs to be read.
+    case readableEdge
+
+    fileprivate var flags: UInt32 {
+      switch self {
+      case .edges: creadiness_readable | creadiness_writable | creadiness_peer_ended | creadiness_edge
+      case .readableLevel: creadiness_readable
+      case .readableEdge: creadiness_readable | creadiness_edge
+      }
+    }
+  }
+
+  /// Events taken from the kernel in one call.
+  private static let capacity = 512
+
+  let descriptor: Int32
+  // Filled by the kernel; allocated once, freed with the set.
+  private let events: UnsafeMutablePointer<epoll_event>
+
+  init() throws(SystemError) {
+    descriptor = creadiness_create()
+    guard descriptor >= 0 else { throw SystemError("create an epoll set") }
+    unsafe events = .allocate(capacity: Self.capacity)
+  }
+
+  deinit {
+    close(descriptor)
+    unsafe events.deallocate()
+  }
+
+  func add(_ member: Int32, _ interest: Interest, token: UInt64) throws(SystemError) {
+    guard creadiness_add(descriptor, member, interest.flags, token) == 0 else {
+      throw SystemError("add a descriptor to an epoll set")
+    }
+  }
+
+  func remove(_ member: Int32) { _ = creadiness_remove(descriptor, member) }
+
+  /// Waits at most so long and returns how many events were taken; `event` tells each.
+  func wait(milliseconds: Int32) -> Int {
+    max(0, Int(unsafe creadiness_wait(descriptor, events, Int32(Self.capacity), milliseconds)))
+  }
+
+  /// An event of the last wait.
+  func event(_ index: Int) -> ReadinessEvent {
+    unsafe ReadinessEvent(
+      token: creadiness_token(events, Int32(index)), flags: creadiness_flags(events, Int32(index)))
+  }
+}

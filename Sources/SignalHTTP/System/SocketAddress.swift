@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+import Glibc
+
+/// An IPv4 or IPv6 address with a port, as the system calls take it.
+public struct SocketAddress: Sendable, CustomStringConvertible {
+  // `sockaddr_storage` by value: large enough for both families, no allocation.
+  private var storage: sockaddr_storage
+  private let length: socklen_t
+
+  /// Finds the first address that `host` means on this machine: a literal (`127.0.0.1`, `::1`, `[::1]`) or a name.
+  ///
+  /// - Throws: `SystemError` when the name resolves to nothing.
+  public init(resolving host: String, port: UInt16, passive: Bool = false) throws(SystemError) {
+    var name = host
+    if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    unsafe hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0)
+    var list: UnsafeMutablePointer<addrinfo>?
+    let status = unsafe getaddrinfo(name, String(port), &hints, &list)
+    guard status == 0, let first = unsafe list else {
+      throw SystemError("resolve \(host)", code: status == EAI_SYSTEM ? errno : ENOENT)
+    }
+    // The list is the resolver's; it is given back once the first entry has been copied.
+    defer { unsafe freeaddrinfo(first) }
+    storage = sockaddr_storage()
+    length = unsafe first.pointee.ai_addrlen
+    unsafe withUnsafeMutableBytes(of: &storage) { target in
+      unsafe target.copyMemory(
+        from: UnsafeRawBufferPointer(start: first.pointee.ai_addr, count: Int(first.pointee.ai_addrlen)))
+    }
+  }
+
+  /// The address a socket is bound to: with port 0 asked for, the port the system picked.
+  init(boundTo descriptor: Int32) throws(SystemError) {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let status = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe getsockname(descriptor, $0, &length)
+      }
+    }
+    guard status == 0 else { throw SystemError("read the bound address") }
+    self.storage = storage
+    self.length = length
+  }
+
+  var family: Int32 { Int32(storage.ss_family) }
+
+  /// Calls `body` with the address in the form of `bind` and `connect`.
+  func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    unsafe withUnsafePointer(to: storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
+    }
+  }
+
+  /// The port, in host byte order.
+  public var port: UInt16 {
+    var copy = storage
+    // Both families keep the port in the same place, right after the family.
+    return unsafe withUnsafeBytes(of: &copy) { bytes in
+      unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+    }
+  }
+
+  /// The numeric host: `127.0.0.1`, or `::1` without brackets.
+  public var host: String {
+    var name = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    let status = unsafe withSockaddr { address, length in
+      unsafe getnameinfo(address, length, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST)
+    }
+    guard status == 0 else { return "?" }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// Host and port as they stand in a URL: `127.0.0.1:8080`, `[::1]:8080`.
+  public var description: String {
+    family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+import CReadiness
+import Glibc
+
+/// What one receive or send brought.
+enum TransferOutcome: Equatable {
+  /// So many bytes went over; at least one.
+  case bytes(Int)
+  /// Nothing now; an edge will tell when there is more.
+  case wouldBlock
+  /// The peer has sent its last byte (receive only).
+  case ended
+  /// The socket is of no more use.
+  case failed
+}
+
+/// The one owner of a non-blocking socket's descriptor: it is closed when the handle goes, and only then.
+struct SocketHandle: ~Copyable {
+  let descriptor: Int32
+
+  init(owning descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+
+  /// Opens a listening socket on `address`.
+  ///
+  /// `SO_REUSEADDR` lets a restart bind while old connections linger; `SO_REUSEPORT` stays off, so that a second
+  /// server on the same port is an error and not a silent split of the traffic.
+  static func listening(on address: SocketAddress, backlog: Int32) throws(SystemError) -> SocketHandle {
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(address.family, type, 0)
+    guard descriptor >= 0 else { throw SystemError("open a socket for \(address)") }
+    let handle = SocketHandle(owning: descriptor)
+    handle.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+    if address.family == AF_INET6 { handle.setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+    let bound = unsafe address.withSockaddr { unsafe bind(descriptor, $0, $1) }
+    guard bound == 0 else { throw SystemError("bind \(address)") }
+    guard listen(descriptor, backlog) == 0 else { throw SystemError("listen on \(address)") }
+    return handle
+  }
+
+  /// Without it a small answer waits for the peer's delayed acknowledgement: 44 ms instead of 2.7 under TLS.
+  func disableNagle() { setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
+
+  private func setOption(_ level: Int32, _ name: Int32, _ value: Int32) {
+    var value = value
+    _ = unsafe setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransferOutcome {
+    while true {
+      let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .ended }
+      if errno == EINTR { continue }
+      return errno == EAGAIN || errno == EWOULDBLOCK ? .wouldBlock : .failed
+    }
+  }
+
+  func send(_ bytes: UnsafeRawBufferPointer) -> TransferOutcome {
+    outcome { unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+  }
+
+  /// Sends several blocks in one call, in order (`sendmsg`, because `writev` cannot say `MSG_NOSIGNAL`).
+  func send(_ blocks: UnsafeMutableBufferPointer<iovec>) -> TransferOutcome {
+    var message = unsafe msghdr()
+    unsafe message.msg_iov = blocks.baseAddress
+    unsafe message.msg_iovlen = blocks.count
+    return outcome { unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)) }
+  }
+
+  private func outcome(_ call: () -> Int) -> TransferOutcome {
+    while true {
+      let count = call()
+      if count >= 0 { return .bytes(count) }
+      if errno == EINTR { continue }
+      return errno == EAGAIN || errno == EWOULDBLOCK ? .wouldBlock : .failed
+    }
+  }
+
+  /// Tells the peer that nothing more will be sent; what it still sends can be received.
+  func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+}

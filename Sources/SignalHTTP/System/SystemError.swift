@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+import Glibc
+
+/// A system call that failed: whose fault is not known, so nothing is told to the peer.
+public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The value of `errno`, for example `EADDRINUSE`.
+  public let code: Int32
+  /// What was being done, as a noun phrase: "bind 127.0.0.1:8080".
+  public let operation: String
+
+  package init(_ operation: String, code: Int32 = errno) {
+    self.code = code
+    self.operation = operation
+  }
+
+  /// One line for the operator: the operation and the system's own words for the code.
+  public var description: String {
+    // strerror's buffer is copied into the String before anything else can call it on this thread.
+    let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    return "\(operation): \(text)"
+  }
+
+  /// Whether the address is taken by another process.
+  public var isAddressInUse: Bool { code == EADDRINUSE }
+}
