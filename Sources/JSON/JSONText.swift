@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+/// A valid JSON text (RFC 8259) with insignificant white space removed.
+///
+/// Immutable, one heap block of exactly the size needed, compared and hashed by its bytes. Nothing else is changed:
+/// numbers keep their digits (`1e400`, `21.50`, 2^53+1), strings their escapes (a lone `\ud800` too), objects the
+/// order and the duplicates of their members.
+public struct JSONText: Sendable {
+  /// The compact UTF-8 text; never empty.
+  public let bytes: [UInt8]
+
+  /// Takes bytes that are known to be a valid, compact text. A debug build checks it.
+  package init(alreadyCompact bytes: [UInt8]) {
+    assert((try? Validator.validate(bytes.span, depthLimit: .max)) == 0, "not a compact JSON text")
+    self.bytes = bytes
+  }
+
+  /// Validates and compacts a source. The cost is one pass and, when it is already compact, one copy; otherwise a
+  /// second pass. Nothing is allocated for a source that is refused, up to 64 levels of nesting.
+  public init(validating source: Span<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONError) {
+    let whiteSpace = try Self.whiteSpace(in: source, limits)
+    bytes = Self.copy(source, removing: whiteSpace)
+  }
+
+  /// Validates and compacts an array. Its storage is kept, not copied, when it is already compact and fits closely.
+  public init(validating source: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
+    let whiteSpace = try Self.whiteSpace(in: source.span, limits)
+    if whiteSpace == 0, source.capacity <= source.count + 32 {
+      bytes = source
+    } else {
+      bytes = Self.copy(source.span, removing: whiteSpace)
+    }
+  }
+
+  /// Validates and compacts the UTF-8 bytes of a string.
+  public init(validating source: String, limits: JSONLimits = JSONLimits()) throws(JSONError) {
+    try self.init(validating: source.utf8.span, limits: limits)
+  }
+
+  private static func whiteSpace(in source: Span<UInt8>, _ limits: JSONLimits) throws(JSONError) -> Int {
+    let limit = min(limits.bytes, JSONLimits.bytesCeiling)
+    guard source.count <= limit else { throw JSONError(.tooLarge, at: limit) }
+    return try Validator.validate(source, depthLimit: limits.depth)
+  }
+
+  private static func copy(_ source: Span<UInt8>, removing whiteSpace: Int) -> [UInt8] {
+    guard whiteSpace == 0 else { return Compaction.compact(source, removing: whiteSpace) }
+    // The pointer is used only for the copy.
+    return unsafe source.withUnsafeBufferPointer { unsafe [UInt8]($0) }
+  }
+}
+
+// MARK: - Values
+
+extension JSONText {
+  /// The text `null`.
+  public static let null = JSONText(alreadyCompact: Array("null".utf8))
+  /// The text `true`.
+  public static let `true` = JSONText(alreadyCompact: Array("true".utf8))
+  /// The text `false`.
+  public static let `false` = JSONText(alreadyCompact: Array("false".utf8))
+
+  /// `true` or `false`; nothing is allocated.
+  public init(_ value: Bool) {
+    self = value ? .true : .false
+  }
+
+  /// An integer in decimal.
+  public init(_ value: Int) {
+    var bytes: [UInt8] = []
+    bytes.appendJSON(value)
+    self.init(alreadyCompact: bytes)
+  }
+
+  /// The shortest number that reads back as the same `Double`; nil when it is infinite or not a number, which JSON
+  /// cannot say (RFC 8259 §6). A whole number keeps `.0`, so that it stays a floating-point number for expressions.
+  public init?(_ value: Double) {
+    guard value.isFinite else { return nil }
+    var bytes: [UInt8] = []
+    bytes.appendJSON(value)
+    self.init(alreadyCompact: bytes)
+  }
+
+  /// A string, with the escapes that RFC 8259 §7 requires and no others.
+  public init(_ value: String) {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(value.utf8.count + 2)
+    bytes.appendJSON(value)
+    self.init(alreadyCompact: bytes)
+  }
+}
+
+extension JSONText: Hashable {
+  /// Whether the compact bytes are the same: `1` and `1.0` differ, as do `"a"` and `"\u0061"`.
+  public static func == (left: JSONText, right: JSONText) -> Bool {
+    left.bytes.span.equals(right.bytes.span)
+  }
+
+  /// Feeds the bytes to a hasher.
+  public func hash(into hasher: inout Hasher) {
+    // The pointer does not leave the closure.
+    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+  }
+}
+
+extension JSONText: CustomStringConvertible {
+  /// The text itself.
+  public var description: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+
+/// The RFC 8259 grammar over bytes: one pass, no recursion, no allocation up to 64 levels of nesting.
+///
+/// ```
+///            ┌────────────── , ──────────────┐
+///            ▼                               │
+///   ──▶ [key :] value ──▶ scalar ──▶ after a value ──▶ end of text at depth 0
+///            ▲              │                ▲ │
+///            └── [ { ───────┘                └─┘ ] }
+/// ```
+enum Validator {
+  /// Checks a whole source and counts the bytes of insignificant white space in it.
+  static func validate(_ source: Span<UInt8>, depthLimit: Int) throws(JSONError) -> Int {
+    var nesting = Nesting()
+    var whiteSpace = 0
+    var position = try skipWhiteSpace(source, from: 0, counting: &whiteSpace)
+
+    values: while true {
+      // `position` is inside the source and is the first byte of a value.
+      let first = source.byte(at: position)
+      switch first {
+      case UInt8(ascii: "\""):
+        position = try string(source, from: position + 1)
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+        position = try number(source, from: position)
+      case UInt8(ascii: "{"):
+        guard nesting.depth < depthLimit else { throw JSONError(.tooDeep, at: position) }
+        position = try skipWhiteSpace(source, from: position + 1, counting: &whiteSpace)
+        if source.byte(at: position) == UInt8(ascii: "}") {
+          position += 1
+        } else {
+          nesting.push(isObject: true)
+          position = try key(source, from: position, counting: &whiteSpace)
+          continue values
+        }
+      case UInt8(ascii: "["):
+        guard nesting.depth < depthLimit else { throw JSONError(.tooDeep, at: position) }
+        position = try skipWhiteSpace(source, from: position + 1, counting: &whiteSpace)
+        if source.byte(at: position) == UInt8(ascii: "]") {
+          position += 1
+        } else {
+          nesting.push(isObject: false)
+          continue values
+        }
+      case UInt8(ascii: "t"):
+        position = try literal(source, from: position, 0x6575_7274, length: 4)
+      case UInt8(ascii: "n"):
+        position = try literal(source, from: position, 0x6C6C_756E, length: 4)
+      case UInt8(ascii: "f"):
+        // "alse": the first letter is known.
+        position = try literal(source, from: position + 1, 0x6573_6C61, length: 4)
+      default:
+        throw JSONError(.unexpectedByte, at: position)
+      }
+
+      // After a value: close what ends here, then go on to the next value, or stop.
+      while nesting.depth > 0 {
+        position = try skipWhiteSpace(source, from: position, counting: &whiteSpace)
+        let next = source.byte(at: position)
+        if next == UInt8(ascii: ",") {
+          position = try skipWhiteSpace(source, from: position + 1, counting: &whiteSpace)
+          if nesting.isObject { position = try key(source, from: position, counting: &whiteSpace) }
+          continue values
+        }
+        guard next == (nesting.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+          throw JSONError(.unexpectedByte, at: position)
+        }
+        nesting.pop()
+        position += 1
+      }
+      break
+    }
+
+    while position < source.count, isWhiteSpace(source.byte(at: position)) {
+      position += 1
+      whiteSpace += 1
+    }
+    guard position == source.count else { throw JSONError(.trailingBytes, at: position) }
+    return whiteSpace
+  }
+
+  /// The offset of the next byte that is not white space; refuses the end of the source.
+  @inline(__always)
+  private static func skipWhiteSpace(
+    _ source: Span<UInt8>, from start: Int, counting whiteSpace: inout Int
+  ) throws(JSONError) -> Int {
+    if start < source.count, source.byte(at: start) > 0x20 { return start }
+    return try skipWhiteSpaceRun(source, from: start, counting: &whiteSpace)
+  }
+
+  @inline(never)
+  private static func skipWhiteSpaceRun(
+    _ source: Span<UInt8>, from start: Int, counting whiteSpace: inout Int
+  ) throws(JSONError) -> Int {
+    var position = start
+    while true {
+      // Indentation is spaces, mostly.
+      while position + 8 <= source.count, source.word(at: position) == Word.ones &* 0x20 { position += 8 }
+      guard position < source.count else { throw JSONError(.unexpectedEnd, at: position) }
+      guard isWhiteSpace(source.byte(at: position)) else { break }
+      position += 1
+    }
+    whiteSpace += position - start
+    return position
+  }
+
+  /// The four bytes of RFC 8259 §2: space, tab, line feed, carriage return.
+  @inline(__always)
+  static func isWhiteSpace(_ byte: UInt8) -> Bool {
+    byte <= 0x20 && (1 << UInt64(byte)) & (0x1_0000_2600 as UInt64) != 0
+  }
+
+  /// A member's name and its colon, up to the first byte of the value.
+  @inline(__always)
+  private static func key(
+    _ source: Span<UInt8>, from start: Int, counting whiteSpace: inout Int
+  ) throws(JSONError) -> Int {
+    guard source.byte(at: start) == UInt8(ascii: "\"") else { throw JSONError(.unexpectedByte, at: start) }
+    var position = try string(source, from: start + 1)
+    position = try skipWhiteSpace(source, from: position, counting: &whiteSpace)
+    guard source.byte(at: position) == UInt8(ascii: ":") else { throw JSONError(.unexpectedByte, at: position) }
+    return try skipWhiteSpace(source, from: position + 1, counting: &whiteSpace)
+  }
+
+  @inline(__always)
+  private static func literal(
+    _ source: Span<UInt8>, from start: Int, _ expected: UInt32, length: Int
+  ) throws(JSONError) -> Int {
+    guard source.halfWord(at: start) == expected else { throw badLiteral(source, from: start, expected) }
+    return start + length
+  }
+
+  @inline(never)
+  private static func badLiteral(_ source: Span<UInt8>, from start: Int, _ expected: UInt32) -> JSONError {
+    var position = start
+    var rest = expected
+    while position < source.count, source.byte(at: position) == UInt8(truncatingIfNeeded: rest) {
+      position += 1
+      rest >>= 8
+    }
+    return JSONError(position == source.count ? .unexpectedEnd : .badLiteral, at: position)
+  }
+
+  /// The offset after a number that starts at `start`, with a digit or a minus sign (RFC 8259 §6).
+  @inline(__always)
+  private static func number(_ source: Span<UInt8>, from start: Int) throws(JSONError) -> Int {
+    var position = start
+    if source.byte(at: position) == UInt8(ascii: "-") {
+      position += 1
+      guard position < source.count else { throw JSONError(.unexpectedEnd, at: position) }
+    }
+    let lead = source.byte(at: position)
+    guard isDigit(lead) else { throw JSONError(.badNumber, at: position) }
+    position += 1
+    if lead == UInt8(ascii: "0") {
+      if position < source.count, isDigit(source.byte(at: position)) { throw JSONError(.badNumber, at: position) }
+    } else {
+      position = skipDigits(source, from: position)
+    }
+    guard position < source.count else { return position }
+    if source.byte(at: position) == UInt8(ascii: ".") {
+      position = try digits(source, from: position + 1)
+      guard position < source.count else { return position }
+    }
+    if source.byte(at: position) | 0x20 == UInt8(ascii: "e") {
+      position += 1
+      if position < source.count, case let sign = source.byte(at: position),
+        sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-")
+      {
+        position += 1
+      }
+      position = try digits(source, from: position)
+    }
+    return position
+  }
+
+  /// One digit or more.
+  @inline(__always)
+  private static func digits(_ source: Span<UInt8>, from start: Int) throws(JSONError) -> Int {
+    guard start < source.count else { throw JSONError(.unexpectedEnd, at: start) }
+    guard isDigit(source.byte(at: start)) else { throw JSONError(.badNumber, at: start) }
+    return skipDigits(source, from: start + 1)
+  }
+
+  @inline(__always)
+  private static func skipDigits(_ source: Span<UInt8>, from start: Int) -> Int {
+    var position = start
+    while position < source.count, isDigit(source.byte(at: position)) { position += 1 }
+    return position
+  }
+
+  @inline(__always)
+  static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+}
+
+/// Which containers are open, one bit each: 64 levels in a register, the rest spilled.
+private struct Nesting {
+  private(set) var depth = 0
+  private var levels: UInt64 = 0
+  private var spilled: [UInt64] = []
+
+  /// Whether the innermost open container is an object; meaningless at depth 0.
+  @inline(__always)
+  var isObject: Bool { levels & 1 != 0 }
+
+  @inline(__always)
+  mutating func push(isObject: Bool) {
+    if depth & 63 == 0, depth > 0 { spilled.append(levels) }
+    levels = levels << 1 | (isObject ? 1 : 0)
+    depth += 1
+  }
+
+  @inline(__always)
+  mutating func pop() {
+    depth -= 1
+    if depth & 63 == 0, let outer = spilled.popLast() { levels = outer } else { levels >>= 1 }
+  }
+}
