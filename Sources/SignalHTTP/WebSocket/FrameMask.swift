@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+/// The four bytes that a client's payload is combined with (RFC 6455 §5.3), turned so that the next byte of the
+/// payload meets the lowest of them: a payload may be handled in pieces of any length.
+package struct FrameMask: Equatable, Sendable {
+  /// The key; its next byte is the lowest.
+  private(set) var key: UInt32
+
+  /// A mask whose first byte on the wire is the lowest of `key`.
+  @inline(__always)
+  package init(key: UInt32) { self.key = key }
+
+  /// A key that nobody can foresee, as a client needs for each frame (§10.3).
+  package static func random() -> FrameMask { FrameMask(key: .random(in: .min ... .max)) }
+
+  /// The key as it stands in the frame's header.
+  var bytes: (UInt8, UInt8, UInt8, UInt8) {
+    (
+      UInt8(truncatingIfNeeded: key), UInt8(truncatingIfNeeded: key >> 8), UInt8(truncatingIfNeeded: key >> 16),
+      UInt8(truncatingIfNeeded: key >> 24)
+    )
+  }
+
+  /// Masks, or unmasks, a piece in place and remembers where in the key the next piece begins.
+  @inline(__always)
+  package mutating func apply(to bytes: inout MutableSpan<UInt8>, in range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "masking outside of the buffer")
+    // The pointer stays in this call, and `combine` touches only the range that was just compared with the count.
+    unsafe bytes.withUnsafeMutableBytes { memory in
+      guard let start = memory.baseAddress else { return }
+      unsafe Self.combine(start + range.lowerBound, range.count, key)
+    }
+    let turn = UInt32(truncatingIfNeeded: range.count & 3) &* 8
+    if turn != 0 { key = key >> turn | key << (32 &- turn) }
+  }
+
+  /// 64 bytes a step while there are as many, then 8, then single ones.
+  private static func combine(_ start: UnsafeMutableRawPointer, _ count: Int, _ key: UInt32) {
+    let pattern = (UInt64(key) << 32 | UInt64(key)).littleEndian
+    let wide = SIMD4<UInt64>(repeating: pattern)
+    var offset = 0
+    // Every access lies between `start` and `start + count`; loads and stores need no alignment.
+    while offset &+ 64 <= count {
+      let place = unsafe start + offset
+      let first = unsafe place.loadUnaligned(as: SIMD4<UInt64>.self) ^ wide
+      let second = unsafe place.loadUnaligned(fromByteOffset: 32, as: SIMD4<UInt64>.self) ^ wide
+      unsafe place.storeBytes(of: first, as: SIMD4<UInt64>.self)
+      unsafe place.storeBytes(of: second, toByteOffset: 32, as: SIMD4<UInt64>.self)
+      offset &+= 64
+    }
+    while offset &+ 8 <= count {
+      let place = unsafe start + offset
+      unsafe place.storeBytes(of: place.loadUnaligned(as: UInt64.self) ^ pattern, as: UInt64.self)
+      offset &+= 8
+    }
+    var rest = UInt64(littleEndian: pattern)
+    while offset < count {
+      let place = unsafe start + offset
+      unsafe place.storeBytes(of: place.load(as: UInt8.self) ^ UInt8(truncatingIfNeeded: rest), as: UInt8.self)
+      rest >>= 8
+      offset &+= 1
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+/// How a peer broke RFC 6455 or went over a limit; decides the close code, after which nothing more is read.
+package enum WebSocketError: Error, Equatable, Sendable {
+  // Broken protocol: frames.
+
+  /// RSV1, RSV2 or RSV3 without an extension that defines it.
+  case reservedBit
+  /// Opcode 3–7 or 11–15.
+  case reservedOpcode(UInt8)
+  /// A client's frame without a mask.
+  case unmaskedFrame
+  /// A server's frame with a mask.
+  case maskedFrame
+  /// A control frame without FIN.
+  case fragmentedControlFrame
+  /// A control frame with more than 125 bytes.
+  case controlFrameTooLong
+  /// A length that fits a shorter form.
+  case nonMinimalLength
+  /// A 64-bit length with the most significant bit set.
+  case lengthOutOfRange
+
+  // Broken protocol: messages.
+
+  /// A continuation frame with no message to continue.
+  case unexpectedContinuation
+  /// A new message before the last fragment of the one under way.
+  case interruptedMessage
+  /// Text that is not UTF-8.
+  case invalidText
+
+  // Broken protocol: close frames.
+
+  /// A close frame with a payload of one byte.
+  case truncatedCloseCode
+  /// A close code that must not be sent.
+  case invalidCloseCode(UInt16)
+  /// A close reason that is not UTF-8.
+  case invalidCloseReason
+
+  // Over a limit, or not wanted.
+
+  /// A frame over `WebSocketLimits.frameBytes`.
+  case frameTooLarge
+  /// A message over `WebSocketLimits.messageBytes`.
+  case messageTooLarge
+  /// A binary message where only text is understood.
+  case binaryRefused
+
+  /// The code that the peer is told.
+  package var closeCode: CloseCode {
+    switch self {
+    case .reservedBit, .reservedOpcode, .unmaskedFrame, .maskedFrame, .fragmentedControlFrame, .controlFrameTooLong,
+      .nonMinimalLength, .lengthOutOfRange, .unexpectedContinuation, .interruptedMessage, .truncatedCloseCode,
+      .invalidCloseCode:
+      .protocolError
+    case .invalidText, .invalidCloseReason: .invalidData
+    case .frameTooLarge, .messageTooLarge: .tooLarge
+    case .binaryRefused: .unsupportedData
+    }
+  }
+
+  /// Whether an operator may want to raise a limit, because a peer went over it.
+  package var isOverLimit: Bool { closeCode == .tooLarge }
+}
+
+extension WebSocketError: CustomStringConvertible {
+  /// One sentence with the section that was broken; also sent as the close reason, so at most 123 bytes.
+  package var description: String {
+    switch self {
+    case .reservedBit: "a reserved bit is set without an extension (RFC 6455 section 5.2)"
+    case .reservedOpcode(let opcode): "opcode \(opcode) is reserved (RFC 6455 section 5.2)"
+    case .unmaskedFrame: "a client's frame must be masked (RFC 6455 section 5.1)"
+    case .maskedFrame: "a server's frame must not be masked (RFC 6455 section 5.1)"
+    case .fragmentedControlFrame: "a control frame must not be fragmented (RFC 6455 section 5.5)"
+    case .controlFrameTooLong: "a control frame has more than 125 bytes (RFC 6455 section 5.5)"
+    case .nonMinimalLength: "a length is not in its shortest form (RFC 6455 section 5.2)"
+    case .lengthOutOfRange: "a 64-bit length has its top bit set (RFC 6455 section 5.2)"
+    case .unexpectedContinuation: "a continuation frame without a message (RFC 6455 section 5.4)"
+    case .interruptedMessage: "a new message inside a fragmented one (RFC 6455 section 5.4)"
+    case .invalidText: "text is not UTF-8 (RFC 6455 section 8.1)"
+    case .truncatedCloseCode: "a close frame with one byte (RFC 6455 section 5.5.1)"
+    case .invalidCloseCode(let code): "close code \(code) must not be sent (RFC 6455 section 7.4)"
+    case .invalidCloseReason: "a close reason is not UTF-8 (RFC 6455 section 5.5.1)"
+    case .frameTooLarge: "a frame is over the limit (RFC 6455 section 10.4)"
+    case .messageTooLarge: "a message is over the limit (RFC 6455 section 10.4)"
+    case .binaryRefused: "binary messages are not understood here (RFC 6455 section 7.4.1)"
+    }
+  }
+}

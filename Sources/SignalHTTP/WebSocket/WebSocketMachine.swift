@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+/// What the owner of a `WebSocketMachine` has to do next.
+package enum WebSocketEvent: Sendable {
+  /// Nothing: all bytes are taken. Come again when there are more.
+  case needMore
+  /// Handle a message; its bytes are in the buffer or its own.
+  case message(WebSocketMessage)
+  /// Send the replies at some time; a pong was added to them. (A peer that pings and never reads fills them.)
+  case replied
+  /// Nothing, or measure: a pong came.
+  case pong
+  /// Send what waits, then end the connection: nothing will come or go any more. Told once.
+  case end(WebSocketEnd)
+}
+
+/// How a WebSocket ended.
+package enum WebSocketEnd: Equatable, Sendable {
+  /// The peer closed, and was answered.
+  case closedByPeer(CloseFrame)
+  /// We closed, and the peer answered.
+  case closedByUs(CloseFrame)
+  /// The peer broke the protocol or a limit; it has been told, unless our close was already on its way.
+  case failed(WebSocketError)
+}
+
+/// One WebSocket, without the socket: takes received bytes, tells of messages, answers pings and closes.
+///
+///     open ── close() ──▶ closeSent ── peer's close ──▶ closed
+///      ├── peer's close, answered ──▶ closeReceived ── ended() ──▶ closed
+///      └── fault, answered by a close ──────────────────────────▶ closed
+///
+/// It does not know time: how long silence may last, and how long a close may go unanswered, is the owner's business.
+package struct WebSocketMachine: Sendable {
+  /// How far the closing handshake is (RFC 6455 §7).
+  package enum State: Equatable, Sendable {
+    /// Messages go both ways.
+    case open
+    /// Our close is sent and the peer's has not come: its messages are read and dropped, its pings answered (§5.5.2).
+    case closeSent
+    /// The peer's close came first and is answered: nothing more is read or sent. A server ends the connection now,
+    /// a client waits a little for the server to do so (§7.1.1).
+    case closeReceived
+    /// Nothing more is read or sent.
+    case closed
+  }
+
+  /// How far the closing handshake is.
+  package private(set) var state = State.open
+  private let role: WebSocketRole
+  private var parser: FrameParser
+  private var assembler: MessageAssembler
+
+  /// An open WebSocket, right after the handshake. Without `acceptsBinary` a binary message is refused with 1003.
+  package init(role: WebSocketRole, limits: WebSocketLimits = WebSocketLimits(), acceptsBinary: Bool = true) {
+    self.role = role
+    parser = FrameParser(role: role, frameLimit: min(limits.frameBytes, limits.messageBytes))
+    assembler = MessageAssembler(messageLimit: limits.messageBytes, acceptsBinary: acceptsBinary)
+  }
+
+  /// Whether data frames and pings may be sent.
+  @inline(__always)
+  package var maySend: Bool { state == .open }
+
+  /// Whether the peer has begun a message and not ended it.
+  package var isInsideMessage: Bool { assembler.isInsideMessage }
+
+  // MARK: Receiving
+
+  /// Takes bytes of `buffer` from `position` on until there is something to do, and moves `position` behind them.
+  ///
+  /// Call it until it answers `needMore` or `end`, which have taken everything. Payload is unmasked in place, so bytes
+  /// before the new position must not be given again. Answers to the peer (pong, close) are appended to `replies`.
+  @inline(__always)
+  package mutating func next(
+    in buffer: inout MutableSpan<UInt8>, at position: inout Int, replies: inout [UInt8]
+  ) -> WebSocketEvent {
+    guard state == .open || state == .closeSent else {
+      position = buffer.count
+      return .needMore
+    }
+    do {
+      while true {
+        switch try parser.next(in: &buffer, at: &position) {
+        case .needMore: return .needMore
+        case .data(let slice):
+          if state == .open, let message = try assembler.add(slice, from: buffer) { return .message(message) }
+        case .control(let opcode, let payload):
+          let event = try control(opcode, payload, buffer, &replies)
+          if case .end = event { position = buffer.count }
+          return event
+        }
+      }
+    } catch {
+      position = buffer.count
+      return fail(error, &replies)
+    }
+  }
+
+  private mutating func control(
+    _ opcode: Opcode, _ payload: Payload, _ buffer: borrowing MutableSpan<UInt8>, _ replies: inout [UInt8]
+  ) throws(WebSocketError) -> WebSocketEvent {
+    switch opcode {
+    case .ping:
+      payload.withBytes(in: buffer) { FrameWriter.append(.pong, $0, mask: newMask(), to: &replies) }
+      return .replied
+    case .close:
+      let close = try payload.withBytes(in: buffer) { bytes throws(WebSocketError) in try CloseFrame(bytes) }
+      if state == .closeSent {
+        state = .closed
+        return .end(.closedByUs(close))
+      }
+      FrameWriter.appendClose(close.code, mask: newMask(), to: &replies)
+      state = .closeReceived
+      return .end(.closedByPeer(close))
+    case .pong, .continuation, .text, .binary: return .pong
+    }
+  }
+
+  private mutating func fail(_ error: WebSocketError, _ replies: inout [UInt8]) -> WebSocketEvent {
+    close(error.closeCode, reason: error.description, to: &replies)
+    state = .closed
+    return .end(.failed(error))
+  }
+
+  // MARK: Sending
+
+  /// Appends a message as one frame; false, and nothing appended, when closing has begun.
+  package mutating func send(_ kind: MessageKind, _ payload: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+    guard maySend else { return false }
+    FrameWriter.append(kind == .text ? .text : .binary, payload, mask: newMask(), to: &output)
+    return true
+  }
+
+  /// Appends a ping; nothing when closing has begun.
+  package mutating func ping(_ payload: [UInt8] = [], to output: inout [UInt8]) {
+    guard maySend else { return }
+    FrameWriter.append(.ping, payload, mask: newMask(), to: &output)
+  }
+
+  /// Begins to close: appends our close frame; nothing when closing has begun.
+  ///
+  /// The owner goes on giving received bytes until `end` comes, and sets a deadline for it. A reason that is too long
+  /// is cut.
+  package mutating func close(_ code: CloseCode, reason: String = "", to output: inout [UInt8]) {
+    guard state == .open else { return }
+    FrameWriter.appendClose(code, reason: reason, mask: newMask(), to: &output)
+    state = .closeSent
+  }
+
+  /// The connection is gone.
+  package mutating func ended() { state = .closed }
+
+  private func newMask() -> FrameMask? { role == .client ? .random() : nil }
+}
