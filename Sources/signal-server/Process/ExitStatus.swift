@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+import Glibc
+
+/// What the process ends with, so that scripts and supervisors can tell the reasons apart (BSD's sysexits).
+enum ExitStatus: Int32, Sendable {
+  /// All went well; also after Ctrl-C in `watch` and an orderly stop of `serve`.
+  case success = 0
+  /// The server answered, and the answer is no.
+  case refused = 1
+  /// The command line is wrong.
+  case usage = 64
+  /// No server answers, or the connection broke.
+  case unreachable = 69
+  /// The system refuses what `serve` needs: the port is taken, the address is not ours.
+  case system = 71
+  /// A setting is wrong.
+  case configuration = 78
+
+  /// Ends the process.
+  func end() -> Never { exit(rawValue) }
+}
+
+/// An end of the process that somebody should be told about: one line and a status.
+struct Failure: Error, Equatable, Sendable {
+  let status: ExitStatus
+  let message: String
+
+  init(_ status: ExitStatus, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+
+  init(_ error: ConfigurationError) {
+    self.init(error.isUsage ? .usage : .configuration, error.description)
+  }
+}

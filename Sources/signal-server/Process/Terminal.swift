@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+import Glibc
+
+/// The process's standard streams.
+///
+/// Every line is one system call: whole when others write, too, and never buffered, so
+/// that whoever waits for a line has it.
+enum Terminal {
+  /// Writes a line to the standard output.
+  static func print(_ line: String) { write(Array((line + "\n").utf8), to: STDOUT_FILENO) }
+
+  /// Writes bytes and a line end to the standard output.
+  static func print(bytes: [UInt8]) { write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
+
+  /// Writes a line to the standard error.
+  static func printToError(_ line: String) { write(Array((line + "\n").utf8), to: STDERR_FILENO) }
+
+  /// Writes a line to the standard error, begun with the program's name.
+  static func complain(_ line: String) { printToError("signal-server: \(line)") }
+
+  /// All of the standard input.
+  static func readAll() throws(SystemFailure) -> [UInt8] { try readAll(from: STDIN_FILENO) }
+
+  /// All of a file, or of what a name such as `/dev/fd/3` stands for.
+  static func readFile(_ path: String) throws(SystemFailure) -> [UInt8] {
+    // The system reads the name during the call and keeps nothing.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemFailure(code: errno) }
+    defer { close(descriptor) }
+    return try readAll(from: descriptor)
+  }
+
+  private static func readAll(from descriptor: Int32) throws(SystemFailure) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      // The call writes at most the chunk's own count into it.
+      let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+      if count == 0 { return bytes }
+      if count > 0 {
+        bytes.append(contentsOf: chunk[..<count])
+      } else if errno != EINTR {
+        throw SystemFailure(code: errno)
+      }
+    }
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      // The call reads at most the slice's own count from it.
+      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        // Nobody is left to be told that nobody reads.
+        return
+      }
+    }
+  }
+}
+
+/// A system call that failed, in the system's own words.
+struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertible {
+  let code: Int32
+
+  var description: String {
+    // The text is copied before anything else on this thread can ask for another one.
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+  }
+}

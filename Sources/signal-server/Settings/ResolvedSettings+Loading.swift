@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+extension ResolvedSettings {
+  /// Reads the file that a flag or `SIGNAL_CONFIG` names, if any, and puts environment and flags on top.
+  ///
+  /// There is no file that is looked for by itself: what a server runs with can be told from how it was started.
+  ///
+  /// - Parameters:
+  ///   - file: the value of `--config`.
+  ///   - read: reads a whole file.
+  static func load(
+    file: String?, environment: [String: String], flags: [String],
+    read: (String) throws(SystemFailure) -> [UInt8] = Terminal.readFile
+  ) throws(ConfigurationError) -> ResolvedSettings {
+    let named: (path: String, source: SettingSource)? =
+      if let file {
+        (file, .flag("--config"))
+      } else if let path = environment["SIGNAL_CONFIG"], !path.isEmpty {
+        (path, .environment("SIGNAL_CONFIG"))
+      } else {
+        nil
+      }
+    guard let named else { return try ResolvedSettings(environment: environment, flags: flags) }
+    let bytes: [UInt8]
+    do {
+      bytes = try read(named.path)
+    } catch {
+      throw .unreadable(named.path, reason: error.description, named.source)
+    }
+    let settings = try SettingsFile(path: named.path, bytes: bytes)
+    return try ResolvedSettings(file: settings, environment: environment, flags: flags)
+  }
+
+  /// The settings as a file that holds them, with the source of each value behind it.
+  var listing: String {
+    var lines: [(text: String, source: String)] = []
+    var group = ""
+    for setting in Settings.table {
+      let parts = setting.name.split(separator: ".", maxSplits: 1)
+      let own = parts.count == 2 ? String(parts[0]) : ""
+      if own != group { lines.append(("\(own):", "")) }
+      group = own
+      let indent = own.isEmpty ? "" : "  "
+      lines.append(
+        ("\(indent)\(parts[parts.count - 1]): \(setting.text(in: settings))", source(of: setting).description))
+    }
+    let width = lines.map(\.text.count).max() ?? 0
+    return lines.map { text, source in
+      source.isEmpty ? text : text + String(repeating: " ", count: width - text.count) + "  # \(source)"
+    }.joined(separator: "\n")
+  }
+}

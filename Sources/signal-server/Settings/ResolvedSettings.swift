@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+/// The settings of one start, and where each value came from.
+///
+/// Later sources win: defaults, file, environment, flags. Anything that cannot be meant, an unknown name, a value of
+/// the wrong type or out of range, stops the start: a typo that silently becomes a default is found in production.
+struct ResolvedSettings: Equatable, Sendable {
+  private(set) var settings = Settings()
+  private var sources: [String: SettingSource] = [:]
+
+  /// Nothing but defaults.
+  init() {}
+
+  /// Puts the sources on top of the defaults, in their order.
+  init(
+    file: SettingsFile? = nil, environment: [String: String] = [:], flags: [String] = []
+  ) throws(ConfigurationError) {
+    if let file { try apply(file) }
+    try apply(environment: environment)
+    try apply(flags: flags)
+    try checkTogether()
+  }
+
+  /// Where the value of a setting came from.
+  func source(of setting: Setting) -> SettingSource { sources[setting.name] ?? .builtIn }
+
+  // MARK: File
+
+  private mutating func apply(_ file: SettingsFile) throws(ConfigurationError) {
+    var lines: [String: Int] = [:]
+    for entry in file.entries {
+      let source = file.source(entry.line)
+      guard let setting = Settings.byName[entry.name] else {
+        let isGroup = Settings.table.contains { $0.name.hasPrefix(entry.name + ".") }
+        if isGroup, entry.value == .nothing { continue }
+        if isGroup { throw .groupWithValue(entry.name, source) }
+        throw .unknownSetting(entry.name, source, nearest: Self.nearest(to: entry.name)?.name)
+      }
+      if let first = lines.updateValue(entry.line, forKey: entry.name) {
+        throw .setTwice(entry.name, firstLine: first, source)
+      }
+      switch entry.value {
+      case .nothing: throw .noValue(setting.name, expected: setting.expected, source)
+      case .scalar(let text): try assign([text], to: setting, from: source)
+      case .list(let texts) where setting.isList: try assign(texts, to: setting, from: source)
+      case .list(let texts):
+        let text = "[\(texts.joined(separator: ", "))]"
+        throw .badValue(setting.name, text: text, expected: setting.expected, source)
+      }
+    }
+  }
+
+  // MARK: Environment
+
+  private mutating func apply(environment: [String: String]) throws(ConfigurationError) {
+    let byVariable = Dictionary(uniqueKeysWithValues: Settings.table.map { ($0.variable, $0) })
+    // In a fixed order, so that of two mistakes always the same one is told.
+    for (name, text) in environment.sorted(by: { $0.key < $1.key }) {
+      guard name.hasPrefix(Setting.variablePrefix), !Self.isForeign(name, text) else { continue }
+      guard let setting = byVariable[name] else {
+        let nearest = Self.nearest(to: String(name.dropFirst(Setting.variablePrefix.count)))
+        throw .unknownVariable(name, nearest: nearest?.variable)
+      }
+      try assign(setting.isList ? Self.items(of: text) : [text], to: setting, from: .environment(name))
+    }
+  }
+
+  /// Variables with our prefix that are not settings of the server.
+  private static func isForeign(_ name: String, _ value: String) -> Bool {
+    // Of the client verbs, and of `serve` itself.
+    if name == "SIGNAL_SERVER" || name == "SIGNAL_CONFIG" { return true }
+    // Kubernetes describes a service named signal-server, or signal, to every container beside it.
+    for service in ["SIGNAL_SERVER", "SIGNAL"] {
+      if name.hasPrefix(service + "_SERVICE_HOST") || name.hasPrefix(service + "_SERVICE_PORT") { return true }
+      if name == service + "_PORT" || name.hasPrefix(service + "_PORT_") {
+        if ["tcp://", "udp://", "sctp://"].contains(where: value.hasPrefix) { return true }
+        let tail = name.dropFirst(service.count + "_PORT_".count)
+        if tail.first?.isNumber == true { return true }
+      }
+    }
+    return false
+  }
+
+  // MARK: Flags
+
+  private mutating func apply(flags arguments: [String]) throws(ConfigurationError) {
+    let byFlag = Dictionary(uniqueKeysWithValues: Settings.table.map { ($0.flag, $0) })
+    var given: Set<String> = []
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      guard argument.hasPrefix("-"), argument.count > 1 else {
+        throw .unexpectedArgument(argument, nearestVerb: Suggestion.nearest(to: argument, among: Self.verbs))
+      }
+      let equals = argument.firstIndex(of: "=")
+      let flag = String(argument[..<(equals ?? argument.endIndex)])
+      guard let setting = byFlag[flag] else {
+        let own = Suggestion.nearest(to: flag, among: ["--config", "--check-config", "--print-config"])
+        throw .unknownFlag(flag, nearest: own ?? Self.nearest(to: flag)?.flag)
+      }
+      guard given.insert(flag).inserted else { throw .repeatedFlag(flag) }
+      let text: String
+      if let equals {
+        text = String(argument[equals...].dropFirst())
+      } else if let next = rest.popFirst() {
+        text = next
+      } else {
+        throw .flagWithoutValue(flag, expected: setting.expected)
+      }
+      try assign(setting.isList ? Self.items(of: text) : [text], to: setting, from: .flag(flag))
+    }
+  }
+
+  private static let verbs = ["serve", "get", "set", "delete", "watch", "health", "help"]
+
+  // MARK: Together
+
+  /// Checks what no single value can tell.
+  private func checkTogether() throws(ConfigurationError) {
+    guard settings.webSocket.idleTimeout > settings.webSocket.pingInterval else {
+      let name = "websocket.idle-timeout"
+      let interval = SettingText.text(duration: settings.webSocket.pingInterval)
+      throw .contradiction(
+        name, sources[name] ?? sources["websocket.ping-interval"] ?? .builtIn,
+        rule: "must be longer than websocket.ping-interval, \(interval), or every quiet client is dropped")
+    }
+  }
+
+  private static func nearest(to name: String) -> Setting? {
+    Suggestion.nearest(to: name, among: Settings.table.map(\.name)).flatMap { Settings.byName[$0] }
+  }
+
+  private mutating func assign(
+    _ texts: [String], to setting: Setting, from source: SettingSource
+  ) throws(ConfigurationError) {
+    guard setting.assign(texts, &settings) else {
+      let text = texts.joined(separator: ",")
+      throw .badValue(setting.name, text: text, expected: setting.expected, source)
+    }
+    sources[setting.name] = source
+  }
+
+  /// The items of a list on one line; nothing at all is the empty list.
+  private static func items(of text: String) -> [String] {
+    guard !text.isEmpty else { return [] }
+    return text.split(separator: ",", omittingEmptySubsequences: false).map { item in
+      String(item.drop { $0 == " " })
+    }
+  }
+}

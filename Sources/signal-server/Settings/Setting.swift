@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+/// One row of the table of settings: a name, the values it takes, and what it is for.
+///
+/// The file, the environment, the flags of `serve`, its help, `--print-config` and the tests all read these rows; a
+/// setting that has one is complete.
+struct Setting: Sendable {
+  /// The key in the file, groups joined with dots: `http.head-bytes`.
+  let name: String
+  /// The values it takes, as a noun phrase that fits behind "is not" and "expected".
+  let expected: String
+  /// What it bounds or chooses, in one line for `--help`.
+  let summary: String
+  /// Whether it takes several values: a list in the file, separated by commas elsewhere.
+  let isList: Bool
+  /// Puts the values into the settings; false when they are of the wrong type or out of range.
+  let assign: @Sendable (_ texts: [String], _ settings: inout Settings) -> Bool
+  /// The values as they are written in a file.
+  let texts: @Sendable (Settings) -> [String]
+
+  /// What every environment variable of ours begins with.
+  static let variablePrefix = "SIGNAL_"
+
+  /// The environment variable: `SIGNAL_HTTP_HEAD_BYTES`.
+  var variable: String {
+    Setting.variablePrefix + String(name.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
+  }
+
+  /// The flag of `serve`: `--http-head-bytes`.
+  var flag: String { "--" + String(name.map { $0 == "." ? "-" : $0 }) }
+
+  /// The value in one line, as it is written in a file.
+  func text(in settings: Settings) -> String {
+    let texts = texts(settings)
+    guard isList else { return texts.joined() }
+    // A bare asterisk is an alias in YAML.
+    return "[" + texts.map { $0 == "*" ? "\"*\"" : $0 }.joined(separator: ", ") + "]"
+  }
+}
+
+// MARK: - Kinds of values
+
+extension Setting {
+  /// A path to a field of the settings that may cross threads, as the table is a global value.
+  typealias Field<Value> = any WritableKeyPath<Settings, Value> & Sendable
+
+  /// A whole number.
+  static func integer(
+    _ name: String, _ field: Field<Int>, _ range: ClosedRange<Int>, _ summary: String
+  ) -> Setting {
+    let expected = "an integer from \(range.lowerBound) to \(range.upperBound)"
+    return Setting(name, field, expected, summary, read: { SettingText.integer($0).within(range) }, write: { "\($0)" })
+  }
+
+  /// A number of bytes.
+  static func bytes(
+    _ name: String, _ field: Field<Int>, _ range: ClosedRange<Int>, _ summary: String
+  ) -> Setting {
+    let bounds = "\(SettingText.text(bytes: range.lowerBound)) to \(SettingText.text(bytes: range.upperBound))"
+    return Setting(
+      name, field, "a size from \(bounds), such as 64KiB", summary,
+      read: { SettingText.bytes($0).within(range) }, write: SettingText.text(bytes:))
+  }
+
+  /// A length of time.
+  static func duration(
+    _ name: String, _ field: Field<Duration>, _ range: ClosedRange<Duration>, _ summary: String
+  ) -> Setting {
+    let bounds = "\(SettingText.text(duration: range.lowerBound)) to \(SettingText.text(duration: range.upperBound))"
+    return Setting(
+      name, field, "a duration from \(bounds), such as 30s", summary,
+      read: { SettingText.duration($0).within(range) }, write: SettingText.text(duration:))
+  }
+
+  /// One word of a few.
+  static func choice<Value: CaseIterable & RawRepresentable<String> & Sendable>(
+    _ name: String, _ field: Field<Value>, _ summary: String
+  ) -> Setting {
+    let words = Value.allCases.map(\.rawValue)
+    return Setting(
+      name, field, "one of \(words.joined(separator: ", "))", summary,
+      read: { Value(rawValue: $0) }, write: \.rawValue)
+  }
+
+  /// The address to listen on; whether it exists is found out by listening.
+  static func host(_ name: String, _ field: Field<String>, _ summary: String) -> Setting {
+    Setting(
+      name, field, "an IP address or a host name", summary,
+      read: { text in
+        let isPlain = text.utf8.allSatisfy { byte in
+          byte > UInt8(ascii: " ") && byte < 0x7F && !"/?#@\"'".utf8.contains(byte)
+        }
+        return isPlain && !text.isEmpty && text.utf8.count <= 255 ? text : nil
+      },
+      write: { $0 })
+  }
+
+  /// Web origins as browsers send them (RFC 6454 §7), or an asterisk for all.
+  static func origins(_ name: String, _ field: Field<[String]>, _ summary: String) -> Setting {
+    Setting(
+      name: name, expected: "a list of origins such as https://app.example:8443, or \"*\"", summary: summary,
+      isList: true,
+      assign: { texts, settings in
+        guard texts.allSatisfy({ $0 == "*" || isOrigin($0) }) else { return false }
+        settings[keyPath: field] = texts
+        return true
+      },
+      texts: { $0[keyPath: field] })
+  }
+
+  /// Whether the text is what a browser would send: scheme, host and port in lower case, and nothing behind them.
+  private static func isOrigin(_ text: String) -> Bool {
+    guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
+    var host = text.dropFirst(scheme.count)
+    if host.last != "]", let colon = host.lastIndex(of: ":") {
+      guard let port = SettingText.integer(host[host.index(after: colon)...]), (1...65535).contains(port) else {
+        return false
+      }
+      host = host[..<colon]
+    }
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+      return !host.isEmpty && host.utf8.allSatisfy { "0123456789abcdef:.".utf8.contains($0) }
+    }
+    return !host.isEmpty
+      && host.utf8.allSatisfy { byte in
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || "0123456789.-_".utf8.contains(byte)
+      }
+  }
+
+  private init<Value>(
+    _ name: String, _ field: Field<Value>, _ expected: String, _ summary: String,
+    read: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
+  ) {
+    self.init(
+      name: name, expected: expected, summary: summary, isList: false,
+      assign: { texts, settings in
+        guard texts.count == 1, let value = read(texts[0]) else { return false }
+        settings[keyPath: field] = value
+        return true
+      },
+      texts: { [write($0[keyPath: field])] })
+  }
+}
+
+extension Optional where Wrapped: Comparable {
+  /// The value when it lies in the range.
+  fileprivate func within(_ range: ClosedRange<Wrapped>) -> Wrapped? { flatMap { range.contains($0) ? $0 : nil } }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// The part of YAML 1.2 that a file of settings needs, read strictly. A YAML library would read the rest of the language
+// too, and costs whole Foundation: 44 MB of a 14 MB binary. What is accepted here means the same to every YAML reader;
+// everything else is refused with its line.
+
+/// A settings file as flat entries: nested groups are joined with dots, every entry knows its line.
+///
+/// Accepted: comments, nested mappings by indentation, plain, single- and double-quoted scalars on one line, and lists
+/// of scalars, in brackets on one line or as indented `- item` lines.
+struct SettingsFile: Equatable, Sendable {
+  /// What stands after a key.
+  enum Value: Equatable, Sendable {
+    case scalar(String)
+    case list([String])
+    /// Nothing, `null` or `~`.
+    case nothing
+  }
+
+  /// One key and its value.
+  struct Entry: Equatable, Sendable {
+    let name: String
+    let value: Value
+    let line: Int
+  }
+
+  let path: String
+  private(set) var entries: [Entry] = []
+
+  /// Reads the whole bytes of a file.
+  ///
+  /// - Parameter path: the file's name, for what is said about it.
+  init(path: String, bytes: [UInt8]) throws(ConfigurationError) {
+    self.path = path
+    var number = 0
+    var seenContent = false
+    for var line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
+      if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+      let content = line.drop { $0 == UInt8(ascii: " ") }
+      let visible = content.drop { $0.isBlank }
+      if visible.isEmpty || visible.first == UInt8(ascii: "#") { continue }
+      if !seenContent, line.elementsEqual("---".utf8) {
+        seenContent = true
+        continue
+      }
+      seenContent = true
+      try add(SettingsLine(content, at: source(number)), indent: content.startIndex - line.startIndex, number: number)
+    }
+    close()
+    open = []
+  }
+
+  /// The place of a line, as errors name it.
+  func source(_ line: Int) -> SettingSource { .file(path, line: line) }
+
+  /// The mappings that enclose the current line: their indentation and the start of their keys' full names.
+  private var open: [(indent: Int, prefix: String)] = []
+  /// The last key that had nothing after it; the lines that follow say whether it is a group, a list or empty.
+  private var pending: (name: String, indent: Int, line: Int)?
+  /// The items of the list under `pending`.
+  private var items: (indent: Int, texts: [String])?
+
+  private mutating func add(_ line: SettingsLine, indent: Int, number: Int) throws(ConfigurationError) {
+    var line = line
+    if let current = pending {
+      let isItem = line.skipItemMark()
+      if isItem, indent == items?.indent ?? max(indent, current.indent) {
+        items = (indent, (items?.texts ?? []) + [try line.item()])
+        return
+      }
+      if isItem || (items != nil && indent > current.indent) {
+        throw .syntax("a list item or key is indented differently from the one above", line.source)
+      }
+      if indent > current.indent {
+        open.append((indent, current.name + "."))
+        pending = nil
+      } else {
+        close()
+      }
+    } else if line.skipItemMark() {
+      throw .syntax("a list item belongs to no key", line.source)
+    }
+    if open.isEmpty { open.append((indent, "")) }
+    while open.count > 1, indent < open[open.count - 1].indent { open.removeLast() }
+    guard let mapping = open.last, indent == mapping.indent else {
+      throw .syntax("the indentation fits no group above", line.source)
+    }
+    let name = mapping.prefix + (try line.key())
+    switch try line.value() {
+    case .nothing: pending = (name, indent, number)
+    case let value: entries.append(Entry(name: name, value: value, line: number))
+    }
+  }
+
+  /// Ends the key that was waiting for what follows it.
+  private mutating func close() {
+    guard let current = pending else { return }
+    let value = items.map { Value.list($0.texts) } ?? .nothing
+    entries.append(Entry(name: current.name, value: value, line: current.line))
+    pending = nil
+    items = nil
+  }
+
+  static func == (a: SettingsFile, b: SettingsFile) -> Bool { a.path == b.path && a.entries == b.entries }
+}
+
+/// One line of a settings file behind its indentation, consumed from the left.
+struct SettingsLine {
+  private var rest: ArraySlice<UInt8>
+  let source: SettingSource
+
+  init(_ content: ArraySlice<UInt8>, at source: SettingSource) {
+    rest = content
+    self.source = source
+  }
+
+  /// Consumes `- `, the mark of a list item.
+  mutating func skipItemMark() -> Bool {
+    guard rest.first == UInt8(ascii: "-"), rest.count == 1 || rest[rest.startIndex + 1].isBlank else { return false }
+    rest = rest.dropFirst()
+    skipBlanks()
+    return true
+  }
+
+  /// Consumes a key and its colon.
+  mutating func key() throws(ConfigurationError) -> String {
+    if rest.first == UInt8(ascii: "\t") { throw .syntax("indentation is spaces, not tabs", source) }
+    let key: String
+    if let quoted = try quoted() {
+      key = quoted
+      skipBlanks()
+      guard rest.first == UInt8(ascii: ":") else { throw .syntax("expected 'key: value'", source) }
+    } else {
+      guard let colon = rest.indices.first(where: { isColon(at: $0) }) else {
+        throw .syntax("expected 'key: value'", source)
+      }
+      let written = rest[..<colon]
+      try refuseReserved(written)
+      key = try text(written.trimmingBlanks())
+      rest = rest[colon...]
+    }
+    rest = rest.dropFirst()
+    guard !key.isEmpty, rest.isEmpty || rest.first?.isBlank == true else {
+      throw .syntax("expected 'key: value'", source)
+    }
+    return key
+  }
+
+  /// Consumes what stands after the colon.
+  mutating func value() throws(ConfigurationError) -> SettingsFile.Value {
+    skipBlanks()
+    if isAtEnd { return .nothing }
+    if rest.first == UInt8(ascii: "[") { return .list(try list()) }
+    if let quoted = try quoted() {
+      try expectEnd()
+      return .scalar(quoted)
+    }
+    let plain = try plain(endingAt: [])
+    return plain == "~" || plain == "null" ? .nothing : .scalar(plain)
+  }
+
+  /// Consumes the scalar of a list item.
+  mutating func item() throws(ConfigurationError) -> String {
+    guard case .scalar(let text) = try value() else { throw .syntax("a list item is one value", source) }
+    return text
+  }
+
+  private mutating func list() throws(ConfigurationError) -> [String] {
+    var items: [String] = []
+    rest = rest.dropFirst()
+    skipBlanks()
+    while rest.first != UInt8(ascii: "]") {
+      let text = if let quoted = try quoted() { quoted } else { try plain(endingAt: [",", "]"]) }
+      items.append(text)
+      skipBlanks()
+      if rest.first == UInt8(ascii: ",") {
+        rest = rest.dropFirst()
+        skipBlanks()
+      } else if rest.first != UInt8(ascii: "]") {
+        throw .syntax("a list in brackets ends with ']' on the same line", source)
+      }
+    }
+    rest = rest.dropFirst()
+    try expectEnd()
+    return items
+  }
+
+  /// Consumes a scalar without quotes, up to a comment, the end of the line or one of `ends`.
+  private mutating func plain(endingAt ends: [Unicode.Scalar]) throws(ConfigurationError) -> String {
+    var end = rest.startIndex
+    while end < rest.endIndex {
+      if rest[end] == UInt8(ascii: "#"), end > rest.startIndex, rest[end - 1].isBlank { break }
+      if ends.contains(Unicode.Scalar(rest[end])) { break }
+      if isColon(at: end, before: ends) { throw .syntax("a value with ': ' in it needs quotes", source) }
+      end += 1
+    }
+    let written = rest[..<end].trimmingBlanks()
+    guard !written.isEmpty else { throw .syntax("a value is missing", source) }
+    try refuseReserved(written)
+    // Inside brackets these would open or close a collection; outside they are ordinary characters.
+    if !ends.isEmpty, written.contains(where: { "[]{}".utf8.contains($0) }) {
+      throw .syntax("a value that contains brackets needs quotes", source)
+    }
+    rest = rest[end...]
+    return try text(written)
+  }
+
+  /// Consumes a scalar in quotes; nil when none stands here.
+  private mutating func quoted() throws(ConfigurationError) -> String? {
+    guard let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return nil }
+    let isDouble = quote == UInt8(ascii: "\"")
+    var bytes: [UInt8] = []
+    var index = rest.startIndex + 1
+    while index < rest.endIndex {
+      let byte = rest[index]
+      index += 1
+      if byte == quote {
+        if !isDouble, index < rest.endIndex, rest[index] == quote {
+          index += 1
+        } else {
+          rest = rest[index...]
+          return try text(bytes[...])
+        }
+      }
+      if isDouble, byte == UInt8(ascii: "\\") {
+        guard index < rest.endIndex, let escaped = Self.escapes[rest[index]] else {
+          throw .syntax("this escape is not supported", source)
+        }
+        bytes.append(escaped)
+        index += 1
+      } else {
+        bytes.append(byte)
+      }
+    }
+    throw .syntax("a quoted value ends on the same line", source)
+  }
+
+  private static let escapes: [UInt8: UInt8] = [
+    UInt8(ascii: "\""): UInt8(ascii: "\""), UInt8(ascii: "\\"): UInt8(ascii: "\\"),
+    UInt8(ascii: "/"): UInt8(ascii: "/"), UInt8(ascii: "n"): UInt8(ascii: "\n"), UInt8(ascii: "t"): UInt8(ascii: "\t"),
+  ]
+
+  /// Whether only blanks and a comment are left.
+  ///
+  /// A comment needs a blank before it, which the callers have consumed.
+  private var isAtEnd: Bool { rest.isEmpty || rest.first == UInt8(ascii: "#") }
+
+  private mutating func expectEnd() throws(ConfigurationError) {
+    let start = rest.startIndex
+    skipBlanks()
+    guard rest.isEmpty || (rest.first == UInt8(ascii: "#") && rest.startIndex > start) else {
+      throw .syntax("nothing may follow the value", source)
+    }
+  }
+
+  /// Whether a colon that ends a key stands here; inside brackets the characters in `ends` may follow it, too.
+  private func isColon(at index: Int, before ends: [Unicode.Scalar] = []) -> Bool {
+    guard rest[index] == UInt8(ascii: ":") else { return false }
+    guard index + 1 < rest.endIndex else { return true }
+    let next = rest[index + 1]
+    return next.isBlank || ends.contains(Unicode.Scalar(next))
+  }
+
+  /// Refuses what has a meaning of its own in YAML: anchors, aliases, tags, block scalars, flow mappings, directives.
+  private func refuseReserved(_ written: ArraySlice<UInt8>) throws(ConfigurationError) {
+    guard let first = written.first else { return }
+    let alone = written.count == 1 || written[written.startIndex + 1].isBlank
+    if "&*!|>%@`{}[],#\"'".utf8.contains(first) || (alone && "?:-".utf8.contains(first)) {
+      throw .syntax("a value or key that begins with '\(Unicode.Scalar(first))' needs quotes", source)
+    }
+  }
+
+  private func text(_ bytes: ArraySlice<UInt8>) throws(ConfigurationError) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw .syntax("not UTF-8", source) }
+    return text
+  }
+
+  private mutating func skipBlanks() { rest = rest.drop { $0.isBlank } }
+}
+
+extension UInt8 {
+  fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+}
+
+extension ArraySlice<UInt8> {
+  fileprivate func trimmingBlanks() -> ArraySlice<UInt8> {
+    var slice = drop { $0.isBlank }
+    while slice.last?.isBlank == true { slice.removeLast() }
+    return slice
+  }
+}

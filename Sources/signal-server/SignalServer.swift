@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import FoundationEssentials
+
+/// The command line: `serve` and the client verbs.
+@main
+struct SignalServer: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "signal-server",
+    abstract: "A live-state server: JSON values addressed by path, set over HTTP, pushed to everyone who watches.",
+    discussion: """
+      Exit status: 0 done, 1 the server refused, 64 wrong command line, 69 no server answers, 71 the system refuses \
+      (the port is taken), 78 wrong setting.
+      """,
+    version: "0.1.0",
+    subcommands: [Serve.self],
+    defaultSubcommand: Serve.self)
+
+  /// Ends the process with a status of ``ExitStatus`` whatever happens: an error that leaves `main` prints a trace.
+  static func main() async {
+    await run(Array(CommandLine.arguments.dropFirst())).end()
+  }
+
+  private static func run(_ arguments: [String]) async -> ExitStatus {
+    do {
+      var command = try parseAsRoot(arguments)
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+      return .success
+    } catch let failure as Failure {
+      Terminal.complain(failure.message)
+      return failure.status
+    } catch {
+      // What remains is the parser's own: help and the version end well, anything else is a wrong command line.
+      if exitCode(for: error).isSuccess {
+        Terminal.print(fullMessage(for: error))
+        return .success
+      }
+      Terminal.complain(message(for: error))
+      return .usage
+    }
+  }
+}
+
+/// What the verbs know of the process around them.
+enum ProcessEnvironment {
+  /// The environment variables.
+  static var variables: [String: String] { ProcessInfo.processInfo.environment }
+}
