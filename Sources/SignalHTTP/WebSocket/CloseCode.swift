@@ -4,42 +4,42 @@
 ///
 /// The codes of the application come in ranges, so that a client that does not know a code still knows what to do:
 /// 4000–4399 reconnect now, 4400–4499 fix something first, 4500–4999 do not. See ``advice``.
-package struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
+public struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
   /// The number on the wire.
-  package let rawValue: UInt16
+  public let rawValue: UInt16
 
   /// Any number; whether it may be sent is told by ``isLegalOnWire``.
-  package init(rawValue: UInt16) { self.rawValue = rawValue }
+  public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// 1000: the purpose of the connection is fulfilled.
-  package static let normal = CloseCode(rawValue: 1000)
+  public static let normal = CloseCode(rawValue: 1000)
   /// 1001: the server shuts down, or the page was left.
-  package static let goingAway = CloseCode(rawValue: 1001)
+  public static let goingAway = CloseCode(rawValue: 1001)
   /// 1002: the peer broke RFC 6455.
-  package static let protocolError = CloseCode(rawValue: 1002)
+  public static let protocolError = CloseCode(rawValue: 1002)
   /// 1003: a kind of message that is not understood, for example binary where text is expected.
-  package static let unsupportedData = CloseCode(rawValue: 1003)
+  public static let unsupportedData = CloseCode(rawValue: 1003)
   /// 1007: text, or a close reason, that is not UTF-8.
-  package static let invalidData = CloseCode(rawValue: 1007)
+  public static let invalidData = CloseCode(rawValue: 1007)
   /// 1008: a message that the server's rules forbid and that no other code describes.
-  package static let policyViolation = CloseCode(rawValue: 1008)
+  public static let policyViolation = CloseCode(rawValue: 1008)
   /// 1009: a message or frame over a limit.
-  package static let tooLarge = CloseCode(rawValue: 1009)
+  public static let tooLarge = CloseCode(rawValue: 1009)
   /// 1011: the server failed.
-  package static let internalError = CloseCode(rawValue: 1011)
+  public static let internalError = CloseCode(rawValue: 1011)
   /// 1012: the server restarts.
-  package static let serviceRestart = CloseCode(rawValue: 1012)
+  public static let serviceRestart = CloseCode(rawValue: 1012)
   /// 1013: the server is overloaded.
-  package static let tryAgainLater = CloseCode(rawValue: 1013)
+  public static let tryAgainLater = CloseCode(rawValue: 1013)
 
-  /// 4008: the client took too long to take what waits for it. It resumes from its last cursor.
-  package static let tooSlow = CloseCode(rawValue: 4008)
+  /// 4008: the client takes too long to take what waits for it; it resumes from its last cursor.
+  public static let tooSlow = CloseCode(rawValue: 4008)
 
   /// Whether the code may stand in a close frame (RFC 6455 §7.4.1, §7.4.2 and the IANA registry up to 1014).
   ///
   /// 1004 is reserved, 1005, 1006 and 1015 are only for telling an application what happened, 1016–2999 belong to
   /// future revisions of the protocol, and below 1000 and above 4999 nothing is defined.
-  package var isLegalOnWire: Bool {
+  public var isLegalOnWire: Bool {
     switch rawValue {
     case 1000...1003, 1007...1014, 3000...4999: true
     default: false
@@ -49,7 +49,7 @@ package struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
 
 extension CloseCode {
   /// What a client that receives a close code should do.
-  package enum Advice: Equatable, Sendable {
+  public enum Advice: Equatable, Sendable {
     /// Connect again, with a growing and randomly varied delay, and resume from the last cursor.
     case reconnectNow
     /// Something that the client sent was refused and would be again: change it, then connect.
@@ -59,7 +59,7 @@ extension CloseCode {
   }
 
   /// What a client should do after receiving this code; for one without a meaning of its own, by its range.
-  package var advice: Advice {
+  public var advice: Advice {
     switch rawValue {
     case 1000, 4500...4999: .doNotReconnect
     case 1002, 1003, 1007...1010, 3000...3999, 4400...4499: .reconnectAfterFixing

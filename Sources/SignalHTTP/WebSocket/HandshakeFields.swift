@@ -10,7 +10,7 @@ enum HandshakeFields {
     }
   }
 
-  /// Whether a list has a token, in any case of its letters. `token` is in lower case.
+  /// Whether a list has a token, in any case of its letters; `token` is in lower case.
   static func list(_ fields: [[UInt8]], has token: String) -> Bool {
     elements(fields).contains { element in element.lazy.map(lowercase).elementsEqual(token.utf8) }
   }

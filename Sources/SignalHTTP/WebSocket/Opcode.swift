@@ -21,7 +21,7 @@ package enum Opcode: UInt8, Sendable {
 }
 
 /// What a message is.
-package enum MessageKind: Sendable {
+public enum MessageKind: Sendable {
   /// UTF-8.
   case text
   /// Any bytes.
@@ -51,7 +51,9 @@ package enum Payload: Sendable {
     }
   }
 
-  /// Calls `body` with the bytes. `buffer` is the one that the machine or parser was given when it told of them.
+  /// Calls `body` with the bytes.
+  ///
+  /// `buffer` is the one that the machine or parser was given when it told of them.
   @inline(__always)
   package func withBytes<Result, Failure: Error>(
     in buffer: borrowing MutableSpan<UInt8>, _ body: (Span<UInt8>) throws(Failure) -> Result

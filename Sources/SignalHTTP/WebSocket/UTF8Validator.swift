@@ -15,7 +15,9 @@ package struct UTF8Validator: Sendable {
   @inline(__always)
   package var isComplete: Bool { state == State.accept }
 
-  /// Takes the next piece, and tells whether all so far can be UTF-8. After `false` the validator is of no more use.
+  /// Takes the next piece, and tells whether all so far can be UTF-8.
+  ///
+  /// After `false` the validator is of no more use.
   @inline(__always)
   package mutating func consume(_ bytes: Span<UInt8>) -> Bool {
     var position = 0

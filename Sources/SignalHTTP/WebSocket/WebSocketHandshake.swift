@@ -101,7 +101,9 @@ package enum WebSocketHandshake {
     HandshakeFields.list(upgrade, has: "websocket") && HandshakeFields.list(connection, has: "upgrade")
   }
 
-  /// Decides about a request (§4.2). The subprotocol is the first of `subprotocols` that the client offers, compared
+  /// Decides about a request (§4.2).
+  ///
+  /// The subprotocol is the first of `subprotocols` that the client offers, compared
   /// byte by byte; none when there is none in common, and then the client decides whether to stay.
   package static func answer(_ request: UpgradeRequest, offering subprotocols: [String]) -> UpgradeOutcome {
     guard request.isGet else { return .refuse(.method) }
@@ -146,11 +148,13 @@ package enum WebSocketHandshake {
 
   /// A fresh `Sec-WebSocket-Key`: the Base64 of 16 bytes that nobody can foresee (§4.1).
   package static func makeKey() -> [UInt8] {
-    var generator = SystemRandomNumberGenerator()
-    return Base64.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }.span)
+    let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+    return Base64.encode(bytes.span)
   }
 
-  /// Appends a client's request (§4.1). `host` is the value of `Host`; `target` begins with a slash. `fields` are
+  /// Appends a client's request (§4.1).
+  ///
+  /// `host` is the value of `Host`; `target` begins with a slash. `fields` are
   /// added as they are; they must not contain line ends.
   package static func appendRequest(
     host: String, target: String, key: [UInt8], subprotocols: [String] = [],

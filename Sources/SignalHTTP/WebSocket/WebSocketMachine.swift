@@ -51,7 +51,9 @@ package struct WebSocketMachine: Sendable {
   private var parser: FrameParser
   private var assembler: MessageAssembler
 
-  /// An open WebSocket, right after the handshake. Without `acceptsBinary` a binary message is refused with 1003.
+  /// An open WebSocket, right after the handshake.
+  ///
+  /// Without `acceptsBinary` a binary message is refused with 1003.
   package init(role: WebSocketRole, limits: WebSocketLimits = WebSocketLimits(), acceptsBinary: Bool = true) {
     self.role = role
     parser = FrameParser(role: role, frameLimit: min(limits.frameBytes, limits.messageBytes))
