@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+
+public import Synchronization
+
+/// Where a subscription to a property begins.
+public enum StartingPoint: Sendable, Hashable {
+  /// The value of now comes first, then every later one.
+  case current
+  /// The first message is the next set.
+  case future
+}
+
+/// Calls a closure with the new value, or with the new and the old one; the entry of a ``Property``.
+@usableFromInline
+enum ValueObserver<Value: Sendable>: ObserverBody {
+  case value(@Sendable (Value) -> Void)
+  case change(@Sendable (Value, Value) -> Void)
+
+  @inlinable @inline(__always)
+  func call(_ message: ValueChange<Value>) {
+    switch self {
+    case .value(let closure): closure(message.new)
+    case .change(let closure): closure(message.new, message.old)
+    }
+  }
+
+  @usableFromInline
+  static func conflate(_ dropped: inout ValueChange<Value>, into next: inout ValueChange<Value>) {
+    swap(&dropped.old, &next.old)
+  }
+}
+
+/// What a property keeps under its lock.
+@usableFromInline
+struct VersionedValue<Value: Sendable>: Sendable {
+  @usableFromInline var value: Value
+  /// Counts the sets, so that a value computed outside of the lock is stored only over the one it was computed from.
+  @usableFromInline var version: UInt64 = 0
+
+  @inlinable
+  init(_ value: Value) { self.value = value }
+}
+
+/// Holds a value and tells everyone who is subscribed of each set.
+///
+/// ```swift
+/// let temperature = Property(21.5)
+/// let subscription = temperature.subscribe { print($0) }   // 21.5, and every later value
+/// temperature.value = 22                                    // 22.0
+/// temperature.update { $0 += 0.5 }                          // 22.5
+/// ```
+///
+/// The delivery rules are those of ``Signal``, and in addition:
+///
+/// 10. The value is stored before anyone is told, and observers are told in the order in which it was stored. Inside an
+///     observer `value` is the value of the message, or a later one whose message will follow.
+/// 11. The last value that an observer gets is the value of the property.
+/// 12. A subscription from ``StartingPoint/current`` first gets the value of now, then every value stored after it: none is
+///     missing and none comes twice. That first call is made before `subscribe` returns, unless the property is delivering
+///     at this moment (also when you subscribe from inside an observer of the same property); then it comes in its turn.
+/// 13. Setting an equal value is a set like any other, unless the property was made with `skipsEqual`.
+public final class Property<Value: Sendable>: Sendable {
+  @usableFromInline let core: DeliveryCore<ValueObserver<Value>, VersionedValue<Value>>
+
+  /// Whether a set from the first to the second value changes nothing; nil when every set counts.
+  @usableFromInline let isUnchanged: (@Sendable (Value, Value) -> Bool)?
+
+  /// Makes a property that tells of every set.
+  ///
+  /// - Parameters:
+  ///   - value: The first value.
+  ///   - pending: How many sets may wait while another one is being delivered. Observers of a property with
+  ///     ``Buffering/latest`` skip values when they are slower than the setters, and still end on the last one.
+  public init(_ value: Value, pending: Buffering = .all) {
+    core = DeliveryCore(memory: VersionedValue(value), pending: pending)
+    isUnchanged = nil
+  }
+
+  /// Makes a property for which setting a value that `isUnchanged` calls the same as the current one is no set at all.
+  public init(
+    _ value: Value, pending: Buffering = .all, skipping isUnchanged: @escaping @Sendable (Value, Value) -> Bool
+  ) {
+    core = DeliveryCore(memory: VersionedValue(value), pending: pending)
+    self.isUnchanged = isUnchanged
+  }
+
+  /// The current value. Setting it tells all observers.
+  @inlinable
+  public var value: Value {
+    get { core.guarded.withLock { $0.memory.value } }
+    set { set(newValue) }
+  }
+
+  /// Stores a value and tells all observers.
+  @inlinable
+  public func set(_ value: Value) {
+    if isUnchanged == nil {
+      store(value, over: nil)
+    } else {
+      update { $0 = value }
+    }
+  }
+
+  /// Changes the value as one step that no other set can come between.
+  ///
+  /// `change` runs on a copy of the value and without a lock, so it may use the property itself. When another thread has set
+  /// the property meanwhile it runs again, on the newer value: it should do nothing but compute. If it throws, nothing is set.
+  ///
+  /// - Returns: What `change` returned in the run whose result was stored.
+  @discardableResult
+  public func update<Result, Failure: Error>(_ change: (inout Value) throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
+    while true {
+      let seen = core.guarded.withLock { $0.memory }
+      var value = seen.value
+      let result = try change(&value)
+      if let isUnchanged, isUnchanged(seen.value, value) { return result }
+      if store(value, over: seen.version) { return result }
+    }
+  }
+
+  /// Stores the value if the property still has the given version, and delivers. False if it has another one.
+  @discardableResult @inlinable
+  func store(_ value: Value, over version: UInt64?) -> Bool {
+    typealias Core = DeliveryCore<ValueObserver<Value>, VersionedValue<Value>>
+    // The old value leaves the lock inside the change, and is released after it.
+    let stored: (change: ValueChange<Value>, route: Core.Route)? = core.guarded.withLock { guarded in
+      if let version, guarded.memory.version != version { return nil }
+      var change = ValueChange(new: value, old: value)
+      swap(&change.old, &guarded.memory.value)
+      guarded.memory.version += 1
+      return (change, core.route(change, &guarded))
+    }
+    guard let stored else { return false }
+    core.follow(stored.route, stored.change)
+    return true
+  }
+
+  /// Calls `observer` with each value.
+  ///
+  /// - Parameters:
+  ///   - start: Whether the value of now comes first.
+  ///   - observer: Gets the values, in the order in which they were set.
+  public func subscribe(
+    from start: StartingPoint = .current, _ observer: @escaping @Sendable (_ new: Value) -> Void
+  ) -> Subscription {
+    subscribe(.value(observer), from: start)
+  }
+
+  /// Calls `observer` with the new and the old value at each set from now on.
+  public func subscribe(_ observer: @escaping @Sendable (_ new: Value, _ old: Value) -> Void) -> Subscription {
+    subscribe(.change(observer), from: .future)
+  }
+
+  func subscribe(_ body: ValueObserver<Value>, from start: StartingPoint) -> Subscription {
+    core.subscribe(body, source: self) { memory in
+      start == .current ? ValueChange(new: memory.value, old: memory.value) : nil
+    }
+  }
+
+  /// How many observers are subscribed.
+  public var observerCount: Int { core.observerCount }
+}
+
+extension Property where Value: Equatable {
+  /// Makes a property for which setting a value equal to the current one is no set at all, when `skipsEqual` is true.
+  public convenience init(_ value: Value, pending: Buffering = .all, skipsEqual: Bool) {
+    if skipsEqual {
+      self.init(value, pending: pending, skipping: { $0 == $1 })
+    } else {
+      self.init(value, pending: pending)
+    }
+  }
+}
+
+extension Property: SubscriptionSource {
+  @usableFromInline
+  package func cancel(_ subscription: Subscription) { core.cancel(subscription) }
+  @usableFromInline
+  package func release(_ subscription: Subscription) { core.release(subscription) }
+  @usableFromInline
+  package func detach(_ subscription: Subscription) { core.detach(subscription) }
+  @usableFromInline
+  package func isActive(_ subscription: Subscription) -> Bool { core.isActive(subscription) }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// Calls a closure for each message; the entry of a ``Signal``.
+@usableFromInline
+struct MessageObserver<Message: Sendable>: ObserverBody {
+  @usableFromInline let closure: @Sendable (Message) -> Void
+
+  @inlinable
+  init(_ closure: @escaping @Sendable (Message) -> Void) { self.closure = closure }
+
+  @inlinable @inline(__always)
+  func call(_ message: Message) { closure(message) }
+
+  @usableFromInline
+  static func conflate(_ dropped: inout Message, into next: inout Message) {}
+}
+
+/// Sends messages to everyone who is subscribed, and keeps none of them.
+///
+/// ```swift
+/// let pressed = Signal<Int>()
+/// let subscription = pressed.subscribe { print("button", $0) }
+/// pressed.send(3)                                  // button 3
+/// ```
+///
+/// ## Delivery rules
+///
+/// 1. Observers are called in the order in which they subscribed.
+/// 2. All observers get the same messages in the same order, however many threads send.
+/// 3. Calls never nest and never overlap: a message that is sent from inside an observer, or by another thread while one is
+///    delivered, waits in a queue. One thread works the queue off, without recursion.
+/// 4. If nothing else is being delivered, `send` returns after all observers have been called, on the sender's thread.
+///    Otherwise it may return before, and the thread that is delivering delivers this message as well.
+/// 5. An observer gets the messages that are sent after it subscribed, also when it subscribes from inside an observer, and
+///    none that were sent before, also when they still wait.
+/// 6. After `cancel` has returned, no call of that observer starts on the same thread, not even for the message that is
+///    being delivered. A call that another thread has begun may still be running.
+/// 7. The last message that an observer gets is the last one that was sent. With ``Buffering/newest(_:)`` others before it
+///    may be left out; with ``Buffering/all`` none is.
+/// 8. No closure of yours is called or released while a lock is held. You may send, subscribe, cancel and drop anything
+///    from anywhere.
+/// 9. Sending takes no memory, unless the message has to wait in a queue that is longer than ever before.
+public final class Signal<Message: Sendable>: Sendable {
+  @usableFromInline let core: DeliveryCore<MessageObserver<Message>, Message?>
+
+  /// Whether the last message is remembered for those who subscribe later.
+  @usableFromInline let remembers: Bool
+
+  /// Makes a signal.
+  ///
+  /// - Parameters:
+  ///   - remembersLast: Each new observer first gets the last message, if there was one.
+  ///   - pending: How many messages may wait while another one is being delivered.
+  public init(remembersLast: Bool = false, pending: Buffering = .all) {
+    core = DeliveryCore(memory: nil, pending: pending)
+    remembers = remembersLast
+  }
+
+  /// Sends a message to all observers.
+  @inlinable
+  public func send(_ message: Message) {
+    if remembers {
+      sendRemembered(message)
+    } else {
+      core.send(message)
+    }
+  }
+
+  @usableFromInline
+  func sendRemembered(_ message: Message) {
+    var previous: Message? = message
+    let route = core.guarded.withLock { guarded in
+      swap(&previous, &guarded.memory)
+      return core.route(message, &guarded)
+    }
+    core.follow(route, message)
+  }
+
+  /// Takes the message's place in the order without delivering it; call ``deliver()`` soon after.
+  ///
+  /// Made for a caller that holds a lock of its own and wants the order of delivery to be the order in which it held
+  /// that lock. Calls no observer and releases nothing of the user. Observers that subscribed before get the message,
+  /// those that subscribe after do not.
+  @inlinable
+  package func enqueue(_ message: Message) {
+    if remembers {
+      enqueueRemembered(message)
+    } else {
+      core.enqueue(message)
+    }
+  }
+
+  @usableFromInline
+  func enqueueRemembered(_ message: Message) {
+    core.guarded.withLock { guarded in
+      var previous: Message? = message
+      swap(&previous, &guarded.memory)
+      // Releasing the previous one here would run a foreign deinit under the caller's lock. It goes into the queue,
+      // addressed to nobody, and is released by the drainer.
+      if let previous { core.push(previous, target: Stamp.nobody, &guarded) }
+      if !core.isUnobserved { core.push(message, target: 0, &guarded) }
+    }
+  }
+
+  /// Delivers what was enqueued, in order.
+  ///
+  /// Returns at once when another thread is delivering: that thread delivers everything that was enqueued before this call.
+  @inlinable
+  package func deliver() {
+    core.deliver()
+  }
+
+  /// Calls `observer` with every message from now on, until the subscription is cancelled or dropped.
+  ///
+  /// A signal that remembers its last message first sends that one: before `subscribe` returns, unless the signal is
+  /// delivering at this moment; then it comes in its turn.
+  public func subscribe(_ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
+    core.subscribe(MessageObserver(observer), source: self) { $0 }
+  }
+
+  /// How many observers are subscribed.
+  public var observerCount: Int { core.observerCount }
+
+  /// Forgets the remembered message: those who subscribe next get none.
+  public func forget() {
+    var previous: Message?
+    core.guarded.withLock { swap(&previous, &$0.memory) }
+  }
+}
+
+extension Signal where Message == Void {
+  /// Tells all observers.
+  @inlinable
+  public func send() { send(()) }
+}
+
+extension Signal: SubscriptionSource {
+  @usableFromInline
+  package func cancel(_ subscription: Subscription) { core.cancel(subscription) }
+  @usableFromInline
+  package func release(_ subscription: Subscription) { core.release(subscription) }
+  @usableFromInline
+  package func detach(_ subscription: Subscription) { core.detach(subscription) }
+  @usableFromInline
+  package func isActive(_ subscription: Subscription) -> Bool { core.isActive(subscription) }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+/// What a subscription is a subscription to: the place that can end it.
+///
+/// A protocol because a token must be storable without the message type of its source.
+@usableFromInline
+package protocol SubscriptionSource: AnyObject, Sendable {
+  /// Ends the subscription; a second call for the same one does nothing.
+  func cancel(_ subscription: Subscription)
+
+  /// The token is going away: ends the subscription, unless it has been given to the source or to a receiver.
+  func release(_ subscription: Subscription)
+
+  /// Lets the subscription go on without its token.
+  func detach(_ subscription: Subscription)
+
+  /// Whether the subscription still gets messages.
+  func isActive(_ subscription: Subscription) -> Bool
+}
+
+/// A running subscription: keep it to stay subscribed, let it go to stop.
+///
+/// A subscription keeps its source alive, including every step of a derived chain, so it is enough to keep the subscription.
+/// Dropping the last reference cancels it. That is why the result of `subscribe` must be used: a subscription that is
+/// discarded ends at once.
+@safe
+public final class Subscription: Sendable {
+  /// Not cleared by `cancel`, so that no lock or counter is needed to read it.
+  @usableFromInline let source: any SubscriptionSource
+
+  /// The entry of this subscription in the table of its source, nil when it has ended.
+  ///
+  /// Unchecked because it belongs to the source: it is read and written only under the lock of the source.
+  @usableFromInline nonisolated(unsafe) var slot: UnsafeMutableRawPointer?
+
+  package init(source: any SubscriptionSource) {
+    self.source = source
+    unsafe slot = nil
+  }
+
+  /// Ends the subscription.
+  ///
+  /// After `cancel` has returned, no call of the observer starts on this thread. A call that another thread has already
+  /// begun is not waited for: waiting would deadlock whenever that observer waits for this thread. Cancelling again, or
+  /// from inside the observer itself, is fine. What the observer captured is released at once, or as soon as the message
+  /// that is being delivered has been handled.
+  public func cancel() {
+    source.cancel(self)
+  }
+
+  /// Whether the subscription has not ended yet.
+  public var isActive: Bool { source.isActive(self) }
+
+  /// Gives the subscription to its source: it goes on until it is cancelled or the source is gone, also without a token.
+  public func keepWhileSourceLives() {
+    source.detach(self)
+  }
+
+  deinit {
+    source.release(self)
+  }
+}
