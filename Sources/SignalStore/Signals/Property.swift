@@ -84,7 +84,9 @@ public final class Property<Value: Sendable>: Sendable {
     self.isUnchanged = isUnchanged
   }
 
-  /// The current value. Setting it tells all observers.
+  /// The current value.
+  ///
+  /// Setting it tells all observers.
   @inlinable
   public var value: Value {
     get { core.guarded.withLock { $0.memory.value } }
@@ -120,7 +122,9 @@ public final class Property<Value: Sendable>: Sendable {
     }
   }
 
-  /// Stores the value if the property still has the given version, and delivers. False if it has another one.
+  /// Stores the value if the property still has the given version, and delivers.
+  ///
+  /// False if it has another one.
   @discardableResult @inlinable
   func store(_ value: Value, over version: UInt64?) -> Bool {
     typealias Core = DeliveryCore<ValueObserver<Value>, VersionedValue<Value>>

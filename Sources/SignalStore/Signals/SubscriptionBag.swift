@@ -50,7 +50,9 @@ public final class SubscriptionBag: Sendable {
   /// How many things the bag keeps.
   public var count: Int { contents.withLock { $0.items.count } }
 
-  /// Cancels every subscription and bag, runs the clean-ups and lets the objects go. The bag is empty then.
+  /// Cancels every subscription and bag, runs the clean-ups and lets the objects go.
+  ///
+  /// The bag is empty then.
   public func cancel() {
     // Taken out first, run afterwards: each clean-up runs once, whoever cancels at the same time.
     let items = contents.withLock { contents in
@@ -76,7 +78,9 @@ public final class SubscriptionBag: Sendable {
     if full { sweep() }
   }
 
-  /// Drops ended subscriptions. The copy of the items keeps them until after the lock.
+  /// Drops ended subscriptions.
+  ///
+  /// The copy of the items keeps them until after the lock.
   private func sweep() {
     let items = contents.withLock { $0.items }
     var ended: Set<ObjectIdentifier> = []

@@ -5,7 +5,9 @@ public struct ValueChange<Value: Sendable>: Sendable {
   /// The value since the change.
   public var new: Value
 
-  /// The value before it. For an observer that was spared some steps, the value that it saw last.
+  /// The value before it.
+  ///
+  /// For an observer that was spared some steps, the value that it saw last.
   public var old: Value
 
   /// Makes a change from `old` to `new`.

@@ -269,7 +269,9 @@ struct DeliveryCore<Body: ObserverBody, Memory: Sendable>: ~Copyable, @unchecked
     }
   }
 
-  /// Adds an observer behind all others. `replay` makes, from what the source remembers, a first message for it alone.
+  /// Adds an observer behind all others.
+  ///
+  /// `replay` makes, from what the source remembers, a first message for it alone.
   func subscribe(
     _ body: Body, source: any SubscriptionSource, options: Options = Options(),
     replay: (Memory) -> Message? = { _ in nil }
@@ -302,7 +304,9 @@ struct DeliveryCore<Body: ObserverBody, Memory: Sendable>: ~Copyable, @unchecked
 
   // MARK: Ending a subscription
 
-  /// Ends a subscription. The closure is released after the lock.
+  /// Ends a subscription.
+  ///
+  /// The closure is released after the lock.
   func cancel(_ token: Subscription) {
     let released: Body? = guarded.withLock { guarded in
       guard let slot = unsafe slot(of: token) else { return nil }
@@ -337,13 +341,16 @@ struct DeliveryCore<Body: ObserverBody, Memory: Sendable>: ~Copyable, @unchecked
     guarded.withLock { _ in unsafe slot(of: token) != nil }
   }
 
-  /// The entry of a token. Needs the lock.
+  /// The entry of a token.
+  ///
+  /// Needs the lock.
   private func slot(of token: Subscription) -> Slot? {
     unsafe token.slot?.assumingMemoryBound(to: ObserverEntry<Body>.self)
   }
 
-  /// Marks an entry, and takes its closure out if nobody is draining. Needs the lock; the caller releases the closure
-  /// after it.
+  /// Marks an entry, and takes its closure out if nobody is draining.
+  ///
+  /// Needs the lock; the caller releases the closure after it.
   private func remove(_ slot: Slot, _ guarded: inout Guarded) -> Body? {
     // Only with nothing pending: with messages in the queue, a thread on its way to `deliver` counts on finding nobody
     // draining. With the right taken here and given back before the lock is, nobody can see it taken who holds the lock.
@@ -358,7 +365,9 @@ struct DeliveryCore<Body: ObserverBody, Memory: Sendable>: ~Copyable, @unchecked
     return body
   }
 
-  /// Marks an entry; the drainer takes its closure out. Needs the lock.
+  /// Marks an entry; the drainer takes its closure out.
+  ///
+  /// Needs the lock.
   private func retire(_ slot: Slot, _ guarded: inout Guarded) {
     if unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.cancelled != 0 { return }
     unsafe mark(slot, &guarded)

@@ -19,14 +19,17 @@ protocol ObserverBody: Sendable {
 /// call, which is most of the price of a call.
 @safe @usableFromInline
 struct ObserverEntry<Body: ObserverBody>: ~Copyable {
-  /// When the observer subscribed, and what it is now; see ``Stamp``. Atomic because a drainer reads it without the lock.
+  /// When the observer subscribed, and what it is now; see ``Stamp``.
+  ///
+  /// Atomic because a drainer reads it without the lock.
   @usableFromInline let stamp: Atomic<UInt64>
 
   /// Nil in a hole: cancelled, closure already taken out, slot not yet compacted away.
   @usableFromInline var body: Body?
 
-  /// The token, which has to be told when the entry moves; nil when there is none any more. Not retained: a token removes
-  /// itself under the lock before its memory goes.
+  /// The token, which has to be told when the entry moves; nil when there is none any more.
+  ///
+  /// Not retained: a token removes itself under the lock before its memory goes.
   @usableFromInline var token: Unmanaged<Subscription>?
 
   @inlinable
@@ -36,7 +39,9 @@ struct ObserverEntry<Body: ObserverBody>: ~Copyable {
     unsafe self.token = unsafe token
   }
 
-  /// Calls the observer. Only the drainer may, and only the drainer ever clears `body` while it drains.
+  /// Calls the observer.
+  ///
+  /// Only the drainer may, and only the drainer ever clears `body` while it drains.
   ///
   /// Never inlined, because only a borrowed argument spares the retain.
   @usableFromInline @inline(never)
@@ -46,7 +51,9 @@ struct ObserverEntry<Body: ObserverBody>: ~Copyable {
   }
 }
 
-/// The bits of an entry's stamp. Bits 1…61 count subscriptions and messages of the source in one order.
+/// The bits of an entry's stamp.
+///
+/// Bits 1…61 count subscriptions and messages of the source in one order.
 ///
 /// A message with sequence number n is for the entries whose stamp is at most n. The flags that concern the drainer are
 /// the highest bits, so that one comparison tells it both that an entry is too young and that it needs another look.
@@ -114,7 +121,9 @@ struct ObserverTable<Body: ObserverBody>: ~Copyable {
     }
   }
 
-  /// The entry that was given this stamp, by a search through the chunks and then inside one. Needs the lock.
+  /// The entry that was given this stamp, by a search through the chunks and then inside one.
+  ///
+  /// Needs the lock.
   func slot(withOrder order: UInt64) -> Slot? {
     var remaining = used.load(ordering: .relaxed)
     var chunk = unsafe head.load(ordering: .relaxed)
@@ -192,25 +201,31 @@ struct ObserverTableEditor<Body: ObserverBody>: ~Copyable {
     unsafe dead.append(slot)
   }
 
-  /// Takes the closure out of a marked entry. Needs the drainer's right.
+  /// Takes the closure out of a marked entry.
+  ///
+  /// Needs the drainer's right.
   mutating func takeBody(of slot: Table.Slot) -> Body? {
     holes += 1
     return unsafe slot.pointee.body.take()
   }
 
-  /// Takes the closures of all buried entries out. Needs the drainer's right.
+  /// Takes the closures of all buried entries out.
+  ///
+  /// Needs the drainer's right.
   mutating func takeDead() -> [Body] {
     var bodies: [Body] = []
-    unsafe bodies.reserveCapacity(dead.count)
-    for unsafeslot in unsafe dead {
+    let buried = unsafe dead
+    unsafe bodies.reserveCapacity(buried.count)
+    unsafe buried.forEach { slot in
       if let body = unsafe takeBody(of: slot) { bodies.append(body) }
     }
     unsafe dead.removeAll(keepingCapacity: dead.count <= 64)
     return bodies
   }
 
-  /// Closes the holes when they are more than half of the table, and drops those at its end at once. Needs the
-  /// drainer's right and no buried entries. Keeps the order; costs O(1) per hole in the long run.
+  /// Closes the holes when they are more than half of the table, and drops those at its end at once.
+  ///
+  /// Needs the drainer's right and no buried entries. Keeps the order; costs O(1) per hole in the long run.
   mutating func compactIfNeeded(_ table: borrowing Table) {
     guard holes > 0, unsafe dead.isEmpty else { return }
     let used = table.used.load(ordering: .relaxed)
