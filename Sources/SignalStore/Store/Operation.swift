@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+public import JSON
+
+extension PropertyStore {
+  /// One step of a transaction.
+  public struct Operation: Sendable, Equatable {
+    /// What a step does to its property.
+    public enum Action: Sendable, Equatable {
+      /// Gives it this value; with `always` also makes a change when it has that value already.
+      case set(JSONText, always: Bool)
+      /// Removes it, if it is there.
+      case delete
+    }
+
+    /// The property.
+    public var path: PropertyPath
+    /// What is done to it.
+    public var action: Action
+    /// What must be true of it before the transaction.
+    public var condition: Condition
+
+    /// Makes a step of its parts.
+    public init(_ action: Action, _ path: PropertyPath, if condition: Condition = .any) {
+      self.path = path
+      self.action = action
+      self.condition = condition
+    }
+
+    /// A step that gives the property a value.
+    public static func set(
+      _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false
+    ) -> Operation {
+      Operation(.set(value, always: always), path, if: condition)
+    }
+
+    /// A step that removes the property, if it is there.
+    public static func delete(_ path: PropertyPath, if condition: Condition = .any) -> Operation {
+      Operation(.delete, path, if: condition)
+    }
+  }
+}
+
+/// What an operation has done.
+public struct OperationResult: Sendable, Equatable {
+  /// The kinds of effect.
+  public enum Outcome: Sendable, Equatable {
+    /// The property is new.
+    case created
+    /// The property had another value, or the same one and `always` was asked for.
+    case replaced
+    /// The property is gone.
+    case deleted
+    /// Nothing: it had that value already, or there was none to remove. No change was made.
+    case unchanged
+  }
+
+  /// What has happened.
+  public let outcome: Outcome
+  /// The property as it is now; after ``Outcome/deleted`` as it was.
+  ///
+  /// Nil when there was none to remove.
+  public let value: StoredValue?
+  /// The revision of the store after the operation.
+  public let revision: Revision
+}
+
+/// What a transaction has done.
+public struct TransactionResult: Sendable, Equatable {
+  /// The revision of the store after the transaction.
+  ///
+  /// It is that of the changes, if any were made.
+  public let revision: Revision
+  /// What each operation has done, in their order.
+  public let results: [OperationResult]
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+/// The limits of a path and of a pattern, checked before memory is taken for it.
+public struct PathLimits: Equatable, Sendable {
+  /// Most segments; 32 unless told otherwise.
+  ///
+  /// Bounds the work of matching.
+  public var depth: Int
+  /// Most UTF-8 bytes of one segment; 255 unless told otherwise, as in a file name.
+  public var segment: Int
+  /// Most UTF-8 bytes of the whole path, separators included; 1024 unless told otherwise.
+  public var path: Int
+
+  /// Limits with the defaults, or with those given instead.
+  public init(depth: Int = 32, segment: Int = 255, path: Int = 1024) {
+    self.depth = depth
+    self.segment = segment
+    self.path = path
+  }
+}
+
+extension PathLimits {
+  /// Checks plain text that is meant as a path, or as a pattern when `wildcards` is true.
+  func validate(_ bytes: Span<UInt8>, wildcards: Bool) throws(PathError) {
+    if bytes.isEmpty { throw .empty }
+    if bytes.count > path { throw .tooLong(limit: path) }
+    var count = 0
+    var start = 0
+    var isASCII = true
+    // One turn past the end closes the last segment.
+    for index in 0...bytes.count {
+      if index < bytes.count {
+        let byte = bytes[index]
+        if byte != PathOrder.slash {
+          if byte < 0x20 || byte == 0x7F { throw .controlCharacter }
+          if byte >= 0x80 {
+            isASCII = false
+            // U+0080–U+009F are C2 80 – C2 9F, and in valid UTF-8 C2 only ever begins a character.
+            if byte < 0xA0, index > 0, bytes[index - 1] == 0xC2 { throw .controlCharacter }
+          }
+          continue
+        }
+      }
+      count += 1
+      if count > depth { throw .tooDeep(limit: depth) }
+      try validateSegment(bytes.extracting(start..<index), wildcards: wildcards)
+      start = index + 1
+    }
+    if !isASCII {
+      do { _ = try UTF8Span(validating: bytes) } catch { throw .invalidUTF8 }
+    }
+  }
+
+  private func validateSegment(_ segment: Span<UInt8>, wildcards: Bool) throws(PathError) {
+    if segment.isEmpty { throw .emptySegment }
+    if segment.count > self.segment { throw .segmentTooLong(limit: self.segment) }
+    if segment.count > 2 { return }
+    switch (segment[0], segment[segment.count - 1]) {
+    case (UInt8(ascii: "."), UInt8(ascii: ".")): throw .dotSegment
+    case (UInt8(ascii: "*"), UInt8(ascii: "*")): if !wildcards { throw .wildcard }
+    default: break
+    }
+  }
+
+  /// The bytes that a percent-encoded text stands for (RFC 3986 §2.1), not yet validated.
+  func percentDecoded(_ text: Span<UInt8>) throws(PathError) -> [UInt8] {
+    // Every byte takes three at most, so a longer text cannot become a path of legal length.
+    if text.count > 3 * path { throw .tooLong(limit: path) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(min(text.count, path))
+    var index = 0
+    while index < text.count {
+      var byte = text[index]
+      index += 1
+      if byte == UInt8(ascii: "%") {
+        guard index + 2 <= text.count, let high = hexadecimal(text[index]), let low = hexadecimal(text[index + 1])
+        else { throw .malformedPercent }
+        byte = high << 4 | low
+        if byte == PathOrder.slash { throw .encodedSlash }
+        index += 2
+      }
+      if bytes.count == path { throw .tooLong(limit: path) }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+
+  private func hexadecimal(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+}

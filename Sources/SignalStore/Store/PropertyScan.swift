@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+/// The properties of a snapshot that match a pattern, one after the other in path order.
+///
+/// A value to keep: it holds the snapshot, so it can be put aside between two properties for as
+/// long as a slow reader takes, and nothing that happens in the store meanwhile changes what it
+/// hands out.
+///
+/// It passes over what cannot match: `a/*/b` costs about one search of the tree for each child of
+/// `a`, however much is beneath them. Only behind a "**" is every property visited.
+public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
+  private let root: PathTreeNode
+  private let patterns: [PathPattern]
+  /// The leaf that the scan is in; empty at the end.
+  private var leaf: ContiguousArray<PathTreeEntry> = []
+  /// The next entry to look at.
+  ///
+  /// The number of entries when the next one is in another leaf.
+  private var index = 0
+  /// What is sought; kept for its storage.
+  private var bound: [UInt8] = []
+  private var patternBound: [UInt8] = []
+
+  /// Starts at the first path, or behind `after`, which need not exist.
+  init(_ tree: PathTree, matching patterns: [PathPattern], after: PropertyPath?) {
+    root = tree.root
+    self.patterns = patterns
+    if let after { bound = after.bytes + [PathOrder.slash] }
+    if !patterns.isEmpty { seekFromRoot() }
+  }
+
+  /// Whether there is nothing left to visit.
+  ///
+  /// As long as it is false ``next()`` may still find something, or nothing.
+  public var isAtEnd: Bool { leaf.isEmpty }
+
+  /// The next matching property, or nil after the last.
+  public mutating func next() -> StoredValue? {
+    var budget = Int.max
+    return next(visiting: &budget)
+  }
+
+  /// The next matching property, or nil after the last or when `budget` properties have been visited.
+  ///
+  /// For a reader that must not be kept busy by a pattern that matches little: the budget goes down
+  /// by one for each property that is looked at, and when it is spent, ``isAtEnd`` tells whether to
+  /// come back.
+  public mutating func next(visiting budget: inout Int) -> StoredValue? {
+    while !leaf.isEmpty, budget > 0 {
+      guard index < leaf.count else {
+        write(leaf[index - 1].value.path, to: &bound)
+        bound.append(PathOrder.slash)
+        seekFromRoot()
+        continue
+      }
+      budget -= 1
+      let value = leaf[index].value
+      if patterns.contains(where: { $0.matches(value.path) }) {
+        index += 1
+        return value
+      }
+      advance(from: value.path)
+    }
+    return nil
+  }
+
+  /// Goes to the nearest place, of all patterns, at which there can be a match.
+  private mutating func advance(from path: PropertyPath) {
+    var isFound = false
+    for pattern in patterns {
+      switch pattern.step(after: path.bytes.span, bound: &patternBound) {
+      case .next:
+        index += 1
+        return
+      case .seek:
+        if !isFound || PathOrder.isLess(patternBound.span, bound.span) { swap(&bound, &patternBound) }
+        isFound = true
+      case .end: break
+      }
+    }
+    guard isFound else {
+      leaf = []
+      return
+    }
+    // Most often the place is near.
+    index = PropertyScan.firstIndex(in: leaf, from: index + 1, notBefore: bound)
+    if index == leaf.count { seekFromRoot() }
+  }
+
+  /// Goes to the first entry of the tree that is not before `bound`.
+  private mutating func seekFromRoot() {
+    var node = root
+    // The subtree to the right of the way down, as deep as possible: where the next leaf is.
+    var right: PathTreeNode?
+    while !node.isLeaf {
+      let index = node.branchIndex(of: bound.span)
+      if index + 1 < node.branches.count { right = node.branches[index + 1].node }
+      node = node.branches[index].node
+    }
+    index = node.entryIndex(of: bound.span)
+    if index == node.entries.count {
+      index = 0
+      node = right ?? PathTreeNode()
+      while !node.isLeaf { node = node.branches[0].node }
+    }
+    leaf = node.entries
+  }
+
+  private static func firstIndex(
+    in leaf: ContiguousArray<PathTreeEntry>, from start: Int, notBefore bound: [UInt8]
+  ) -> Int {
+    var low = start
+    var high = leaf.count
+    while low < high {
+      let middle = (low + high) / 2
+      if leaf[middle].value.path.isBefore(bound.span, from: 0) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func write(_ path: PropertyPath, to bound: inout [UInt8]) {
+    bound.removeAll(keepingCapacity: true)
+    bound.append(contentsOf: path.bytes)
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// What a subscription to a store hands out: the properties as they are, then what happens to them.
+public enum StoreEvent: Sendable, Equatable {
+  /// A property that is there at the beginning.
+  case snapshot(StoredValue)
+  /// The end of the beginning: everything up to this revision has been handed out, and every change
+  /// after it follows.
+  case live(Revision)
+  /// A change of a property. With `more`, another change of the same transaction follows.
+  case change(Change, more: Bool)
+}
+
+extension PropertyStore {
+  /// Calls `handler` with the properties that match one of the patterns, and then with every change
+  /// of such a property, for as long as the subscription is kept.
+  ///
+  /// 1. First come the properties as of one revision n, in path order, then `live` at n, then every
+  ///    change after n in the order of the revisions: no gap and no repeat. Without `initial`, `live`
+  ///    is the first.
+  /// 2. The changes of a transaction follow each other, all but the last marked with `more`.
+  /// 3. The handler never runs twice at a time. The properties and `live` come before `subscribe`
+  ///    returns, on the calling thread; changes that are made meanwhile wait, in memory. From then on
+  ///    the delivery rules of ``Signal`` hold.
+  /// 4. After `cancel` has returned, no call starts on the same thread.
+  public func subscribe(
+    match patterns: [PathPattern] = [.all], initial: Bool = true, _ handler: @escaping @Sendable (StoreEvent) -> Void
+  ) -> Subscription {
+    let feed = StoreFeed(patterns: patterns, handler: handler)
+    // In this order: what is committed between the two comes twice and is recognized by its
+    // revision; the other way round it would be lost.
+    let subscription = changes.subscribe { commit in feed.receive(commit) }
+    feed.begin(with: snapshot(), initial: initial)
+    return subscription
+  }
+}
+
+/// Joins the snapshot and the changes of one subscription.
+///
+///     starting ── snapshot handed out, nothing waits ──▶ live
+///
+/// While it is starting, the thread that subscribes calls the handler, and commits wait; then it is
+/// the thread that delivers ``PropertyStore/changes``, of which there is one at a time.
+private final class StoreFeed: Sendable {
+  private struct State {
+    var isLive = false
+    var waiting: [Commit] = []
+  }
+
+  private let patterns: [PathPattern]
+  private let handler: @Sendable (StoreEvent) -> Void
+  private let state = Mutex(State())
+
+  init(patterns: [PathPattern], handler: @escaping @Sendable (StoreEvent) -> Void) {
+    self.patterns = patterns
+    self.handler = handler
+  }
+
+  func begin(with snapshot: StoreSnapshot, initial: Bool) {
+    if initial {
+      for value in snapshot.scan(match: patterns) { handler(.snapshot(value)) }
+    }
+    handler(.live(snapshot.revision))
+    while let commits = takeWaiting() {
+      for commit in commits where commit.revision > snapshot.revision { handOut(commit) }
+    }
+  }
+
+  func receive(_ commit: Commit) {
+    let isLive = state.withLock { state in
+      if !state.isLive { state.waiting.append(commit) }
+      return state.isLive
+    }
+    if isLive { handOut(commit) }
+  }
+
+  /// The commits that have come, or nil, and from then on the feed is live, when there are none.
+  private func takeWaiting() -> [Commit]? {
+    state.withLock { state in
+      if state.waiting.isEmpty {
+        state.isLive = true
+        return nil
+      }
+      var taken: [Commit] = []
+      swap(&taken, &state.waiting)
+      return taken
+    }
+  }
+
+  private func handOut(_ commit: Commit) {
+    // One behind, because only the next match tells that there is more.
+    var held: Change?
+    for change in commit where patterns.contains(where: { $0.matches(change.path) }) {
+      if let held { handler(.change(held, more: true)) }
+      held = change
+    }
+    if let held { handler(.change(held, more: false)) }
+  }
+}

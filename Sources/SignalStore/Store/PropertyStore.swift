@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+
+public import JSON
+import Synchronization
+
+/// JSON values addressed by path, with every change numbered, remembered and told to those who
+/// subscribed.
+///
+///     let store = PropertyStore()
+///     let subscription = store.subscribe(match: ["kitchen/**"]) { event in
+///       if case .change(let change, _) = event { print(change.path, change.op) }
+///     }
+///     try store.set("kitchen/temperature", JSONText(validating: "21.5"))   // kitchen/temperature set
+///
+/// It may be used from any thread. What it promises:
+///
+/// 1. Each change has a revision, one more than the change before; the changes of a transaction have
+///    one together. Nothing else takes a revision.
+/// 2. An operation or a transaction is carried out completely or not at all, and nobody sees a part
+///    of it: not a reader, not a snapshot, not an observer of ``changes``.
+/// 3. Setting a property to the value it has, byte for byte, changes nothing, unless asked to.
+/// 4. ``changes`` sends each commit once, in the order of the revisions. Whoever subscribes to it and
+///    then takes a ``snapshot()`` at n gets every commit after n, and ignores those up to n that may
+///    come as well.
+/// 5. The time of a change is not before that of the change before it, also when the clock is set
+///    back.
+/// 6. No code of yours is called, and nothing of yours is released, while the lock of the store is
+///    held.
+public final class PropertyStore: Sendable {
+  /// The name of the history that the revisions of this store count in.
+  public let epoch: Epoch
+  /// The limits it keeps.
+  public let limits: StoreLimits
+  /// Sends every commit, once it is visible to readers.
+  public let changes = Signal<Commit>()
+
+  private let clock: @Sendable () -> Timestamp
+  private let guarded: Mutex<StoreState>
+
+  /// Makes a store without properties, at revision 0.
+  ///
+  /// - Parameters:
+  ///   - epoch: A name that no earlier history of these properties had.
+  ///   - clock: Tells the time of each change; the system clock unless told otherwise.
+  public init(
+    epoch: Epoch = .random(), limits: StoreLimits = StoreLimits(),
+    clock: @escaping @Sendable () -> Timestamp = { .now }
+  ) {
+    self.epoch = epoch
+    self.limits = limits
+    self.clock = clock
+    guarded = Mutex(StoreState(epoch: epoch, limits: limits))
+  }
+
+  // MARK: Reading
+
+  /// The revision of the last change, 0 before the first.
+  public var revision: Revision { guarded.withLock { $0.revision } }
+
+  /// The place of the last change in the history.
+  public var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
+
+  /// The number of properties.
+  public var count: Int { guarded.withLock { $0.tree.count } }
+
+  /// The property at the path, nil when there is none.
+  public func get(_ path: PropertyPath) -> StoredValue? {
+    read(bytes: path.bytes.span).value
+  }
+
+  /// The property at the path with these UTF-8 bytes, nil when there is none or they are no path.
+  ///
+  /// Nothing is allocated.
+  public func get(bytes: Span<UInt8>) -> StoredValue? {
+    read(bytes: bytes).value
+  }
+
+  /// As ``get(bytes:)``, together with the revision of the store at which that was the answer.
+  public func read(bytes: Span<UInt8>) -> (value: StoredValue?, revision: Revision) {
+    guarded.withLock { ($0.tree.value(at: bytes), $0.revision) }
+  }
+
+  /// All properties as they are now; O(1).
+  public func snapshot() -> StoreSnapshot {
+    let (tree, revision) = guarded.withLock { ($0.tree, $0.revision) }
+    return StoreSnapshot(epoch: epoch, revision: revision, tree: tree)
+  }
+
+  /// The commits after a cursor; nil when the history does not reach back to it, or when the cursor
+  /// is of another epoch or in the future.
+  ///
+  /// To go on from there without a gap, subscribe to ``changes`` first and ignore what comes up to
+  /// ``HistorySlice/through``.
+  public func changes(since cursor: Cursor) -> HistorySlice? {
+    guard cursor.epoch == epoch else { return nil }
+    return guarded.withLock { $0.history.slice(after: cursor.revision) }
+  }
+
+  // MARK: Changing
+
+  /// Gives the property a value, if the condition holds.
+  ///
+  /// - Parameter always: Makes a change also when the property has that value already.
+  /// - Throws: ``StoreError/conditionFailed(operation:current:revision:)`` or
+  ///   ``StoreError/tooManyProperties(limit:)``; nothing is changed then.
+  @discardableResult
+  public func set(
+    _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false
+  ) throws(StoreError) -> OperationResult {
+    try carryOut(.set(path, value, if: condition, always: always))
+  }
+
+  /// Removes the property, if the condition holds.
+  ///
+  /// When there is none, and the condition does not mind, nothing happens: the outcome is
+  /// ``OperationResult/Outcome/unchanged``.
+  ///
+  /// - Throws: ``StoreError/conditionFailed(operation:current:revision:)``; nothing is changed then.
+  @discardableResult
+  public func delete(_ path: PropertyPath, if condition: Condition = .any) throws(StoreError) -> OperationResult {
+    try carryOut(.delete(path, if: condition))
+  }
+
+  /// Carries out all operations as one change of the store, or none of them.
+  ///
+  /// The conditions are judged against the properties as they are before the transaction. No path
+  /// may occur twice.
+  ///
+  /// - Throws: ``StoreError`` of the first operation that cannot be carried out.
+  @discardableResult
+  public func transact(_ operations: [Operation]) throws(StoreError) -> TransactionResult {
+    if operations.count > limits.operations { throw .tooManyOperations(limit: limits.operations) }
+    var paths = Set<PropertyPath>(minimumCapacity: operations.count)
+    for index in operations.indices where !paths.insert(operations[index].path).inserted {
+      throw .repeatedPath(operation: index)
+    }
+    // The clock is foreign code, so it is asked before the lock is taken.
+    let now = clock()
+    let (result, dropped) = try guarded.withLock { state throws(StoreError) in
+      try state.carryOut(operations, at: now, changes)
+    }
+    finish(releasing: dropped)
+    return result
+  }
+
+  private func carryOut(_ operation: Operation) throws(StoreError) -> OperationResult {
+    let now = clock()
+    let (result, dropped) = try guarded.withLock { state throws(StoreError) in
+      try state.carryOut(operation, at: now, changes)
+    }
+    finish(releasing: dropped)
+    return result
+  }
+
+  /// The part of a commit that needs no lock.
+  private func finish(releasing dropped: consuming History.Dropped?) {
+    changes.deliver()
+  }
+}

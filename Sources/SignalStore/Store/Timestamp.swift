@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A point in time, in milliseconds, as a store notes it for every change.
+public struct Timestamp: Hashable, Sendable {
+  /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+  public let milliseconds: Int64
+
+  /// Makes a time; what RFC 3339 cannot write is moved to the nearest year it can, 0 to 9999.
+  public init(milliseconds: Int64) {
+    self.milliseconds = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
+  }
+
+  /// The time of the system clock.
+  public static var now: Timestamp {
+    var time = timespec()
+    // Unsafe is only the pointer to the local variable; the call cannot fail for this clock.
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+}
+
+extension Timestamp: Comparable {
+  /// Whether `a` is earlier than `b`.
+  public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
+}
+
+extension Timestamp: CustomStringConvertible {
+  /// The time in UTC as RFC 3339 writes it, such as `2026-01-02T03:04:05.678Z`.
+  public var description: String {
+    var text: [UInt8] = []
+    write(to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Appends the 24 bytes of ``description``.
+  public func write(to text: inout [UInt8]) {
+    let day = Int((milliseconds >= 0 ? milliseconds : milliseconds - 86_399_999) / 86_400_000)
+    var rest = Int(milliseconds) - day * 86_400_000
+    let date = Timestamp.date(ofDay: day)
+    append(date.year, digits: 4, to: &text)
+    text.append(UInt8(ascii: "-"))
+    append(date.month, digits: 2, to: &text)
+    text.append(UInt8(ascii: "-"))
+    append(date.day, digits: 2, to: &text)
+    text.append(UInt8(ascii: "T"))
+    append(rest / 3_600_000, digits: 2, to: &text)
+    rest %= 3_600_000
+    text.append(UInt8(ascii: ":"))
+    append(rest / 60_000, digits: 2, to: &text)
+    rest %= 60_000
+    text.append(UInt8(ascii: ":"))
+    append(rest / 1000, digits: 2, to: &text)
+    text.append(UInt8(ascii: "."))
+    append(rest % 1000, digits: 3, to: &text)
+    text.append(UInt8(ascii: "Z"))
+  }
+
+  /// The date of a day, counted from 1970-01-01, in the Gregorian calendar.
+  ///
+  /// The year is taken to begin in March, so that the leap day is its last; 400 years have the same
+  /// 146 097 days each time (H. Hinnant, "chrono-compatible low-level date algorithms").
+  private static func date(ofDay count: Int) -> (year: Int, month: Int, day: Int) {
+    // Days since 0000-03-01; the first two months of the year 0 are negative.
+    let days = count + 719_468
+    let era = (days >= 0 ? days : days - 146_096) / 146_097
+    let dayOfEra = days - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shifted = (5 * dayOfYear + 2) / 153
+    let month = shifted < 10 ? shifted + 3 : shifted - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    return (year, month, dayOfYear - (153 * shifted + 2) / 5 + 1)
+  }
+
+  private func append(_ number: Int, digits: Int, to text: inout [UInt8]) {
+    var divisor = 1
+    for _ in 1..<digits { divisor *= 10 }
+    while divisor > 0 {
+      text.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+      divisor /= 10
+    }
+  }
+}
