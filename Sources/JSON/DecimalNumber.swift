@@ -109,8 +109,10 @@ struct DecimalNumber {
     return Double(quotient | (remainder == 0 ? 0 : 1)) * Self.powerOfTwo(exponent + divisorShift - shift - 63)
   }
 
-  /// Anything else. More than 800 digits cannot matter, only whether one of the others is not zero: so a text of a
-  /// megabyte costs as little as one of a kilobyte.
+  /// Anything else.
+  ///
+  /// More than 800 digits cannot matter, only whether one of the others is not zero: so a text of a megabyte costs as
+  /// little as one of a kilobyte.
   private func general(_ text: Span<UInt8>) -> Double {
     var digits: [UInt8] = []
     var exponent = 0

@@ -11,7 +11,9 @@ public struct JSONLimits: Sendable, Equatable {
   ///
   /// Checked before anything is read or allocated.
   public var bytes: Int
-  /// How many arrays and objects may be nested; default 256. A number or string alone has depth 0, `[]` has depth 1.
+  /// How many arrays and objects may be nested; default 256.
+  ///
+  /// A number or string alone has depth 0, `[]` has depth 1.
   ///
   /// Nothing here recurses: the limit protects programs that walk the value later. The cost is one bit per level.
   public var depth: Int

@@ -104,8 +104,9 @@ extension JSONPointer.ParseError: CustomStringConvertible {
 }
 
 extension JSONTree {
-  /// The value that a pointer addresses (RFC 6901 §4); nil when there is none. Of members with the same name the last
-  /// counts; `-`, the element after the last of an array, is never there.
+  /// The value that a pointer addresses (RFC 6901 §4); nil when there is none.
+  ///
+  /// Of members with the same name the last counts; `-`, the element after the last of an array, is never there.
   public func node(at pointer: JSONPointer) -> Node? {
     var node = Node.root
     for position in 0..<pointer.count {

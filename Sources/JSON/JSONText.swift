@@ -9,26 +9,34 @@ public struct JSONText: Sendable {
   /// The compact UTF-8 text; never empty.
   public let bytes: [UInt8]
 
-  /// Takes bytes that are known to be a valid, compact text. A debug build checks it.
+  /// Takes bytes that are known to be a valid, compact text.
+  ///
+  /// A debug build checks it.
   package init(alreadyCompact bytes: [UInt8]) {
-    assert((try? Validator.validate(bytes.span, depthLimit: .max)) == 0, "not a compact JSON text")
+    assert((try? JSONText(validating: bytes.span, limits: JSONLimits(bytes: .max, depth: .max)).bytes) == bytes)
     self.bytes = bytes
   }
 
-  /// Validates and compacts a source. The cost is one pass and, when it is already compact, one copy; otherwise a
-  /// second pass. Nothing is allocated for a source that is refused, up to 64 levels of nesting.
+  /// Validates and compacts a source.
+  ///
+  /// One pass and one copy. White space inside the text costs a buffer of the source's size while it is removed; a
+  /// compact source that is refused costs no allocation, up to 64 levels of nesting.
   public init(validating source: Span<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONError) {
-    let whiteSpace = try Self.whiteSpace(in: source, limits)
-    bytes = Self.copy(source, removing: whiteSpace)
+    var compactor = Compactor()
+    let end = try Self.validate(source, limits, &compactor)
+    bytes = compactor.finish(source, valueEnd: end)
   }
 
-  /// Validates and compacts an array. Its storage is kept, not copied, when it is already compact and fits closely.
+  /// Validates and compacts an array.
+  ///
+  /// Its storage is kept, not copied, when it is already compact and fits closely.
   public init(validating source: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
-    let whiteSpace = try Self.whiteSpace(in: source.span, limits)
-    if whiteSpace == 0, source.capacity <= source.count + 32 {
+    var compactor = Compactor()
+    let end = try Self.validate(source.span, limits, &compactor)
+    if compactor.isCompact, end == source.count, source.capacity <= source.count + 32 {
       bytes = source
     } else {
-      bytes = Self.copy(source.span, removing: whiteSpace)
+      bytes = compactor.finish(source.span, valueEnd: end)
     }
   }
 
@@ -37,16 +45,12 @@ public struct JSONText: Sendable {
     try self.init(validating: source.utf8.span, limits: limits)
   }
 
-  private static func whiteSpace(in source: Span<UInt8>, _ limits: JSONLimits) throws(JSONError) -> Int {
+  private static func validate(
+    _ source: Span<UInt8>, _ limits: JSONLimits, _ compactor: inout Compactor
+  ) throws(JSONError) -> Int {
     let limit = min(limits.bytes, JSONLimits.bytesCeiling)
     guard source.count <= limit else { throw JSONError(.tooLarge, at: limit) }
-    return try Validator.validate(source, depthLimit: limits.depth)
-  }
-
-  private static func copy(_ source: Span<UInt8>, removing whiteSpace: Int) -> [UInt8] {
-    guard whiteSpace == 0 else { return Compaction.compact(source, removing: whiteSpace) }
-    // The pointer is used only for the copy.
-    return unsafe source.withUnsafeBufferPointer { unsafe [UInt8]($0) }
+    return try Validator.validate(source, depthLimit: limits.depth, &compactor)
   }
 }
 
@@ -73,7 +77,9 @@ extension JSONText {
   }
 
   /// The shortest number that reads back as the same `Double`; nil when it is infinite or not a number, which JSON
-  /// cannot say (RFC 8259 §6). A whole number keeps `.0`, so that it stays a floating-point number for expressions.
+  /// cannot say (RFC 8259 §6).
+  ///
+  /// A whole number keeps `.0`, so that it stays a floating-point number for expressions.
   public init?(_ value: Double) {
     guard value.isFinite else { return nil }
     var bytes: [UInt8] = []

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Numbers. The digits stay in the text; these convert them when asked. All answer nil for any other kind of node.
+/// Numbers.
+///
+/// The digits stay in the text; these convert them when asked. All answer nil for any other kind of node.
 extension JSONTree {
   /// Whether the node is a number without fraction and exponent: `1` and `-0`, not `1.0` and `1e2`.
   @inlinable

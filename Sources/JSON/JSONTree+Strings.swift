@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Strings and keys. All of these take either and answer nil for any other kind of node.
+/// Strings and keys.
+///
+/// All of these take either and answer nil for any other kind of node.
 extension JSONTree {
   /// Whether there is an escape in the string; without one, ``contentRange(of:)`` is its value.
   @inlinable
@@ -14,8 +16,10 @@ extension JSONTree {
     isString(node) ? record(node).content : nil
   }
 
-  /// Calls `body` with the unescaped UTF-8 bytes. They are a view of the text, and nothing is allocated, unless there
-  /// is an escape in the string. A lone surrogate escape reads as U+FFFD.
+  /// Calls `body` with the unescaped UTF-8 bytes.
+  ///
+  /// They are a view of the text, and nothing is allocated, unless there is an escape in the string. A lone surrogate
+  /// escape reads as U+FFFD.
   @inlinable
   public func withUTF8<Result, Failure: Error>(
     of node: Node, _ body: (Span<UInt8>) throws(Failure) -> Result
@@ -39,8 +43,9 @@ extension JSONTree {
     return StringContent(record(node)).equals(other, in: text.bytes.span)
   }
 
-  /// Negative, zero or positive as the unescaped string sorts before, with or after these UTF-8 bytes. Bytes sort as
-  /// their scalars do. Nothing is allocated.
+  /// Negative, zero or positive as the unescaped string sorts before, with or after these UTF-8 bytes.
+  ///
+  /// Bytes sort as their scalars do. Nothing is allocated.
   public func compare(_ node: Node, with other: Span<UInt8>) -> Int? {
     guard isString(node) else { return nil }
     let source = text.bytes.span

@@ -61,8 +61,9 @@ public struct JSONTree: Sendable {
     @usableFromInline var start: UInt32
     /// The byte after the last.
     @usableFromInline var end: UInt32
-    /// The node after this one and all it contains; for a key, after its value. While a container is being built,
-    /// the container around it.
+    /// The node after this one and all it contains; for a key, after its value.
+    ///
+    /// While a container is being built, the container around it.
     @usableFromInline var next: UInt32
     /// The kind in three bits, the flag in one, the count in the other 28.
     @usableFromInline var tag: UInt32
@@ -81,7 +82,9 @@ public struct JSONTree: Sendable {
       unsafe unsafeBitCast(UInt8(truncatingIfNeeded: tag & 7), to: Kind.self)
     }
 
-    /// A string or key: there is an escape in it. A number: it has neither fraction nor exponent.
+    /// A string or key: there is an escape in it.
+    ///
+    /// A number: it has neither fraction nor exponent.
     @inlinable
     var flag: Bool { tag & 8 != 0 }
 
@@ -130,7 +133,9 @@ extension JSONTree {
     return Int(record.start)..<Int(record.end)
   }
 
-  /// A copy of the node as a text of its own; the root is not copied. Of a key, the string.
+  /// A copy of the node as a text of its own; the root is not copied.
+  ///
+  /// Of a key, the string.
   public func text(of node: Node) -> JSONText {
     if node == .root { return text }
     // A node of a valid compact text is one.
@@ -186,7 +191,9 @@ extension JSONTree {
     Children(self, of: kind(of: node) == .object ? node : nil)
   }
 
-  /// The children of one container, in order. Making it retains the tree once; each step is one load.
+  /// The children of one container, in order.
+  ///
+  /// Making it retains the tree once; each step is one load.
   public struct Children: Sequence, IteratorProtocol {
     @usableFromInline let tree: JSONTree
     @usableFromInline var index: UInt32
@@ -229,7 +236,9 @@ extension JSONTree {
   }
 
   /// The value of the member of an object with this name, by its UTF-8 bytes after unescaping; nil when there is none,
-  /// or the node is not an object. Of several with the same name the last counts. O(members), no allocation.
+  /// or the node is not an object.
+  ///
+  /// Of several with the same name the last counts. O(members), no allocation.
   public func member(_ name: Span<UInt8>, of node: Node) -> Node? {
     let object = record(node)
     guard object.kind == .object else { return nil }
@@ -244,7 +253,7 @@ extension JSONTree {
     return found
   }
 
-  /// As ``member(_:of:)-(Span<UInt8>,_)``, for a name that is at hand as a string; compared by UTF-8 bytes, so that
+  /// The same for a name that is at hand as a string; compared by UTF-8 bytes, so that
   /// differently composed forms of a letter are different names.
   public func member(_ name: String, of node: Node) -> Node? {
     member(name.utf8.span, of: node)

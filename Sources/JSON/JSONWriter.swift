@@ -21,32 +21,39 @@ extension [UInt8] {
   }
 
   /// Appends UTF-8 bytes as a string in quotes: `"`, `\` and control characters are escaped, in the short form where
-  /// there is one. The bytes are not validated; what is not UTF-8 makes a text that no reader accepts.
+  /// there is one.
+  ///
+  /// The bytes are not validated; what is not UTF-8 makes a text that no reader accepts.
   public mutating func appendJSON(utf8 value: Span<UInt8>) {
+    let plain = value.firstToEscape(from: 0)
+    guard plain < value.count else { return append(quoted: value) }
     append(UInt8(ascii: "\""))
     var start = 0
-    var position = 0
+    var position = plain
     while position < value.count {
-      if position + 8 <= value.count {
-        let marks = Word.mustEscape(value.word(at: position))
-        if marks == 0 {
-          position += 8
-          continue
-        }
-        position += Word.firstIndex(marks)
-      }
-      let byte = value.byte(at: position)
-      if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
-        position += 1
-        continue
-      }
       append(bytes: value.extracting(start..<position))
-      appendEscape(byte)
-      position += 1
-      start = position
+      appendEscape(value.byte(at: position))
+      start = position + 1
+      position = value.firstToEscape(from: start)
     }
     append(bytes: value.extracting(start..<position))
     append(UInt8(ascii: "\""))
+  }
+
+  /// Appends bytes that need no escape between quotes: one check of capacity, one copy.
+  private mutating func append(quoted value: Span<UInt8>) {
+    let size = value.count + 2
+    append(addingCapacity: size) { output in
+      // The buffer is the spare capacity, at least `size` bytes, and all of the first `size` are written.
+      unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+        unsafe buffer[0] = UInt8(ascii: "\"")
+        unsafe value.withUnsafeBytes { bytes in
+          unsafe UnsafeMutableRawBufferPointer(buffer)[1...].copyBytes(from: bytes)
+        }
+        unsafe buffer[size - 1] = UInt8(ascii: "\"")
+        count = size
+      }
+    }
   }
 
   private mutating func appendEscape(_ byte: UInt8) {
@@ -83,21 +90,28 @@ extension [UInt8] {
       append(UInt8(truncatingIfNeeded: value) + UInt8(ascii: "0"))
       return
     }
-    // Twenty digits are enough for 2^64 - 1.
-    var digits: InlineArray<20, UInt8> = InlineArray(repeating: 0)
-    var start = 20
-    var rest = value
-    while rest > 0 {
-      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-      start -= 1
-      digits[start] = UInt8(truncatingIfNeeded: digit) + UInt8(ascii: "0")
-      rest = quotient
+    // Twenty digits are enough for 2^64 - 1. They come out last first, so that their number has to be known.
+    let count = value.decimalDigits
+    append(addingCapacity: count) { output in
+      // The buffer is the spare capacity, at least `count` bytes; each of those is written once.
+      unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
+        var rest = value
+        var position = count
+        while position > 0 {
+          position -= 1
+          let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+          unsafe buffer[position] = UInt8(truncatingIfNeeded: digit) + UInt8(ascii: "0")
+          rest = quotient
+        }
+        initialized = count
+      }
     }
-    append(bytes: digits.span.extracting(start..<20))
   }
 
   /// Appends the shortest number that reads back as the same `Double`, or `null` when it is infinite or not a number,
-  /// as JavaScript does. A whole number keeps `.0`.
+  /// as JavaScript does.
+  ///
+  /// A whole number keeps `.0`.
   public mutating func appendJSON(_ value: Double) {
     guard value.isFinite else { return append(literal: "null") }
     // The standard library's description is the shortest round-trip form and fits the grammar of RFC 8259 §6.
@@ -117,5 +131,37 @@ extension [UInt8] {
   public mutating func append(bytes: Span<UInt8>) {
     // The pointer is used only for the copy.
     unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+  }
+}
+
+extension Span<UInt8> {
+  /// The offset of the first byte from `start` on that a JSON string must escape, or `count`.
+  fileprivate func firstToEscape(from start: Int) -> Int {
+    var position = start
+    while position + 8 <= count {
+      let marks = Word.mustEscape(word(at: position))
+      if marks != 0 { return position + Word.firstIndex(marks) }
+      position += 8
+    }
+    while position < count {
+      let byte = byte(at: position)
+      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+      position += 1
+    }
+    return position
+  }
+}
+
+extension UInt64 {
+  /// How many decimal digits it has; 1 for zero.
+  fileprivate var decimalDigits: Int {
+    var count = 1
+    var bound: UInt64 = 10
+    while self >= bound {
+      count += 1
+      if count == 20 { break }
+      bound *= 10
+    }
+    return count
   }
 }

@@ -60,6 +60,7 @@ enum TreeBuilder {
   }
 
   /// The record of the value or key at `position`, which moves behind it; of a container, behind its first byte.
+  ///
   /// `next` is right for scalars and for keys of scalars.
   @inline(__always)
   private static func value(_ source: Span<UInt8>, at position: inout Int, index: UInt32) -> JSONTree.Record {
@@ -95,8 +96,9 @@ enum TreeBuilder {
     }
   }
 
-  /// The end of a number, and whether it has neither fraction nor exponent. A number ends where one of `,` `]` `}`
-  /// stands, or the text.
+  /// The end of a number, and whether it has neither fraction nor exponent.
+  ///
+  /// A number ends where one of `,` `]` `}` stands, or the text.
   @inline(__always)
   private static func number(_ source: Span<UInt8>, from start: Int) -> (end: Int, isInteger: Bool) {
     var position = start

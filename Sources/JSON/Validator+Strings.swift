@@ -55,8 +55,10 @@ extension Validator {
     }
   }
 
-  /// The offset after an escape whose backslash is at `start`. Surrogates need not be paired: RFC 8259 §8.2 leaves
-  /// them to the reader, and ``JSONTree`` reads a lone one as U+FFFD.
+  /// The offset after an escape whose backslash is at `start`.
+  ///
+  /// Surrogates need not be paired: RFC 8259 §8.2 leaves them to the reader, and ``JSONTree`` reads a lone one as
+  /// U+FFFD.
   private static func escape(_ source: Span<UInt8>, from start: Int) throws(JSONError) -> Int {
     guard start + 1 < source.count else { throw JSONError(.unexpectedEnd, at: start + 1) }
     switch source.byte(at: start + 1) {

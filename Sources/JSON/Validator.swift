@@ -10,11 +10,10 @@
 ///            └── [ { ───────┘                └─┘ ] }
 /// ```
 enum Validator {
-  /// Checks a whole source and counts the bytes of insignificant white space in it.
-  static func validate(_ source: Span<UInt8>, depthLimit: Int) throws(JSONError) -> Int {
+  /// Checks a whole source, reports the white space in it, and returns where the value ends.
+  static func validate(_ source: Span<UInt8>, depthLimit: Int, _ compactor: inout Compactor) throws(JSONError) -> Int {
     var nesting = Nesting()
-    var whiteSpace = 0
-    var position = try skipWhiteSpace(source, from: 0, counting: &whiteSpace)
+    var position = try skipWhiteSpace(source, from: 0, &compactor)
 
     values: while true {
       // `position` is inside the source and is the first byte of a value.
@@ -26,17 +25,17 @@ enum Validator {
         position = try number(source, from: position)
       case UInt8(ascii: "{"):
         guard nesting.depth < depthLimit else { throw JSONError(.tooDeep, at: position) }
-        position = try skipWhiteSpace(source, from: position + 1, counting: &whiteSpace)
+        position = try skipWhiteSpace(source, from: position + 1, &compactor)
         if source.byte(at: position) == UInt8(ascii: "}") {
           position += 1
         } else {
           nesting.push(isObject: true)
-          position = try key(source, from: position, counting: &whiteSpace)
+          position = try key(source, from: position, &compactor)
           continue values
         }
       case UInt8(ascii: "["):
         guard nesting.depth < depthLimit else { throw JSONError(.tooDeep, at: position) }
-        position = try skipWhiteSpace(source, from: position + 1, counting: &whiteSpace)
+        position = try skipWhiteSpace(source, from: position + 1, &compactor)
         if source.byte(at: position) == UInt8(ascii: "]") {
           position += 1
         } else {
@@ -56,11 +55,11 @@ enum Validator {
 
       // After a value: close what ends here, then go on to the next value, or stop.
       while nesting.depth > 0 {
-        position = try skipWhiteSpace(source, from: position, counting: &whiteSpace)
+        position = try skipWhiteSpace(source, from: position, &compactor)
         let next = source.byte(at: position)
         if next == UInt8(ascii: ",") {
-          position = try skipWhiteSpace(source, from: position + 1, counting: &whiteSpace)
-          if nesting.isObject { position = try key(source, from: position, counting: &whiteSpace) }
+          position = try skipWhiteSpace(source, from: position + 1, &compactor)
+          if nesting.isObject { position = try key(source, from: position, &compactor) }
           continue values
         }
         guard next == (nesting.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
@@ -72,37 +71,18 @@ enum Validator {
       break
     }
 
-    while position < source.count, isWhiteSpace(source.byte(at: position)) {
-      position += 1
-      whiteSpace += 1
-    }
-    guard position == source.count else { throw JSONError(.trailingBytes, at: position) }
-    return whiteSpace
+    let end = source.skipWhiteSpace(from: position)
+    guard end == source.count else { throw JSONError(.trailingBytes, at: end) }
+    return position
   }
 
   /// The offset of the next byte that is not white space; refuses the end of the source.
   @inline(__always)
   private static func skipWhiteSpace(
-    _ source: Span<UInt8>, from start: Int, counting whiteSpace: inout Int
+    _ source: Span<UInt8>, from start: Int, _ compactor: inout Compactor
   ) throws(JSONError) -> Int {
     if start < source.count, source.byte(at: start) > 0x20 { return start }
-    return try skipWhiteSpaceRun(source, from: start, counting: &whiteSpace)
-  }
-
-  @inline(never)
-  private static func skipWhiteSpaceRun(
-    _ source: Span<UInt8>, from start: Int, counting whiteSpace: inout Int
-  ) throws(JSONError) -> Int {
-    var position = start
-    while true {
-      // Indentation is spaces, mostly.
-      while position + 8 <= source.count, source.word(at: position) == Word.ones &* 0x20 { position += 8 }
-      guard position < source.count else { throw JSONError(.unexpectedEnd, at: position) }
-      guard isWhiteSpace(source.byte(at: position)) else { break }
-      position += 1
-    }
-    whiteSpace += position - start
-    return position
+    return try compactor.skipGap(source, from: start)
   }
 
   /// The four bytes of RFC 8259 §2: space, tab, line feed, carriage return.
@@ -114,13 +94,13 @@ enum Validator {
   /// A member's name and its colon, up to the first byte of the value.
   @inline(__always)
   private static func key(
-    _ source: Span<UInt8>, from start: Int, counting whiteSpace: inout Int
+    _ source: Span<UInt8>, from start: Int, _ compactor: inout Compactor
   ) throws(JSONError) -> Int {
     guard source.byte(at: start) == UInt8(ascii: "\"") else { throw JSONError(.unexpectedByte, at: start) }
     var position = try string(source, from: start + 1)
-    position = try skipWhiteSpace(source, from: position, counting: &whiteSpace)
+    position = try skipWhiteSpace(source, from: position, &compactor)
     guard source.byte(at: position) == UInt8(ascii: ":") else { throw JSONError(.unexpectedByte, at: position) }
-    return try skipWhiteSpace(source, from: position + 1, counting: &whiteSpace)
+    return try skipWhiteSpace(source, from: position + 1, &compactor)
   }
 
   @inline(__always)

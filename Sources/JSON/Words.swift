@@ -76,10 +76,10 @@ extension Span<UInt8> {
     return value
   }
 
-  /// Whether two spans hold the same bytes.
+  /// Whether two spans hold the same bytes; O(1) when they are the same memory.
   @inline(__always)
   func equals(_ other: Span<UInt8>) -> Bool {
-    count == other.count && startsEqual(other, count: count)
+    count == other.count && (isIdentical(to: other) || startsEqual(other, count: count))
   }
 
   /// Whether the first `length` bytes are the same; both spans have at least that many.
