@@ -15,7 +15,7 @@ final class Connection: LoopMember {
   private let limits: Limits
   private let tally: ConnectionTally
   private(set) var id: ConnectionID
-  private var session: any Session
+  private(set) var session: any Session
   private var state = State.open
 
   /// Received and not yet consumed; empty, without storage, between requests.
@@ -29,7 +29,7 @@ final class Connection: LoopMember {
   private var isEnding = false
   private var peerHasEnded = false
   /// The socket's buffer is full; a write edge will come.
-  private var isBlocked = false
+  private(set) var isBlocked = false
   private var isDirty = false
   private var isServing = false
   private var willProceed = false
@@ -118,8 +118,9 @@ final class Connection: LoopMember {
     // Moved out, so that the session may look at this connection while it reads.
     var bytes: [UInt8] = []
     swap(&bytes, &input)
-    let consumed = unsafe bytes.withUnsafeMutableBytes { unsafe session.receive($0, from: self, on: loop) }
-    keep(consumed: consumed, of: bytes.count) { $0.append(contentsOf: bytes[consumed...]) }
+    var span = bytes.mutableSpan
+    let consumed = session.receive(&span, from: self, on: loop)
+    keep(consumed: consumed, of: bytes.count) { $0 = Array(bytes[consumed...]) }
   }
 
   /// Keeps what the session has not consumed. It wants more only if nothing else holds it back.
@@ -137,10 +138,12 @@ final class Connection: LoopMember {
     case .bytes(let count):
       // A short read has emptied the socket, unless the end is already behind it.
       if count < EventLoop.receiveBufferBytes && !isEnding { isReadable = false }
-      let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+      // The bytes just received, in the loop's buffer, which stays untouched while the session reads them.
+      let bytes = unsafe UnsafeMutableBufferPointer<UInt8>(rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])
       if input.isEmpty {
-        let consumed = unsafe session.receive(bytes, from: self, on: loop)
-        keep(consumed: consumed, of: count) { unsafe $0.append(contentsOf: bytes[consumed...]) }
+        var span = unsafe MutableSpan(_unsafeElements: bytes)
+        let consumed = session.receive(&span, from: self, on: loop)
+        keep(consumed: consumed, of: count) { unsafe $0 = Array(bytes[consumed...]) }
       } else {
         unsafe input.append(contentsOf: bytes)
         inputNeedsMore = false

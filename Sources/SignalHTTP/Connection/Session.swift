@@ -12,7 +12,7 @@ protocol Session: AnyObject {
 
   /// Takes bytes and returns how many it is done with; the rest is offered again, with more behind it.
   func receive(
-    _ bytes: UnsafeMutableRawBufferPointer, from connection: Connection, on loop: isolated EventLoop
+    _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
   ) -> Int
 
   /// The peer has sent its last byte, and all before it has been offered.

@@ -25,14 +25,21 @@ protocol LoopMember: AnyObject {
   func deadlineReached(on loop: isolated EventLoop)
   /// The server drains: finish what is under way, then close.
   func drain(on loop: isolated EventLoop)
+  /// Drop everything now.
+  func abort(on loop: isolated EventLoop)
 }
 
-/// What is done in every turn of a loop.
-struct TurnHook {
+/// Takes part in every turn of a loop, besides its members.
+protocol TurnParticipant: AnyObject {
   /// Before the turn's events; the end of this turn will come.
-  let begin: (isolated EventLoop) -> Void
+  func turnBegins(on loop: isolated EventLoop)
   /// After the turn's events and work, before output is sent.
-  let end: (isolated EventLoop) -> Void
+  func turnEnds(on loop: isolated EventLoop)
+}
+
+/// Takes over an accepted descriptor.
+protocol ConnectionAcceptor: AnyObject {
+  func accept(_ descriptor: Int32, on loop: isolated EventLoop)
 }
 
 /// One thread of I/O: a serial Dispatch queue, an epoll set of its connections, and one Dispatch source on that set.
@@ -41,8 +48,8 @@ struct TurnHook {
 /// Dispatch. All that a loop owns (connections, sessions, its hub) is touched in turns only, which the compiler
 /// checks: their methods take `on loop: isolated EventLoop`. From other threads `submit` is the only door.
 ///
-/// A turn: readiness events → work from the door → connections that had more to read → turn hooks (the hub routes
-/// changes) → one send per connection that has output → deadlines → close what was marked closed.
+/// A turn: readiness events → work from the door → connections that had more to read → the turn's end for participants (the
+/// hub routes changes) → one send per connection that has output → deadlines → close what was marked closed.
 public actor EventLoop {
   private struct Slot {
     var member: (any LoopMember)?
@@ -77,8 +84,10 @@ public actor EventLoop {
   private var toProceed: [any LoopMember] = []
   private var closed: [any LoopMember] = []
   private var isStopped = false
-  private var hooks: [TurnHook] = []
+  private var participants: [any TurnParticipant] = []
   private var listener: Listener?
+  /// Set once, before the first descriptor is handed over.
+  private(set) var acceptor: (any ConnectionAcceptor)?
 
   /// Receives for all connections of the loop, one at a time.
   let receiveBuffer = RawBuffer(count: receiveBufferBytes)
@@ -136,7 +145,7 @@ public actor EventLoop {
       let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
       if events == 0 && !hasWork { return }
       now = monotonicNanoseconds()
-      for hook in hooks { hook.begin(self) }
+      for participant in participants { participant.turnBegins(on: self) }
       for index in 0..<events { dispatch(readiness.event(index)) }
       for work in executor.take() {
         switch work {
@@ -148,7 +157,7 @@ public actor EventLoop {
         toProceed.removeFirst(again.count)
         for member in again { member.proceed(on: self) }
       }
-      for hook in hooks { hook.end(self) }
+      for participant in participants { participant.turnEnds(on: self) }
       flushDirty()
       closed.removeAll(keepingCapacity: true)
     } while !isStopped
@@ -174,8 +183,8 @@ public actor EventLoop {
     flushing.removeAll(keepingCapacity: true)
   }
 
-  /// Adds work that every turn does, for as long as the loop runs.
-  func addHook(_ hook: TurnHook) { hooks.append(hook) }
+  /// Adds a participant, for as long as the loop runs.
+  func addParticipant(_ participant: any TurnParticipant) { participants.append(participant) }
 
   // MARK: Members
 
@@ -222,10 +231,7 @@ public actor EventLoop {
   }
 
   /// Asks for `flush` at the end of this turn. The caller remembers that it has asked.
-  func markDirty(_ member: any LoopMember) {
-    dirty.append(member)
-    // A submission or a hook may be the only thing in this turn; the flush is still to come in it.
-  }
+  func markDirty(_ member: any LoopMember) { dirty.append(member) }
 
   /// Asks for `proceed` in the next turn. The caller remembers that it has asked.
   func proceedLater(_ member: any LoopMember) { toProceed.append(member) }
@@ -270,13 +276,20 @@ public actor EventLoop {
 
   // MARK: Listener and end
 
-  func startListening(_ listener: Listener) throws(SystemError) {
+  func setAcceptor(_ acceptor: any ConnectionAcceptor) { self.acceptor = acceptor }
+
+  func startListening(_ listener: Listener) {
     self.listener = listener
-    try readiness.add(listener.descriptor, .readableLevel, token: Token.listener)
+    watchListener(listener)
   }
 
   func watchListener(_ listener: Listener) {
-    try? readiness.add(listener.descriptor, .readableLevel, token: Token.listener)
+    do {
+      try readiness.add(listener.descriptor, .readableLevel, token: Token.listener)
+    } catch {
+      // The kernel is out of memory for it: tried again at the next sweep.
+      listener.pause(on: self)
+    }
   }
 
   func unwatchListener(_ listener: Listener) { readiness.remove(listener.descriptor) }
@@ -298,10 +311,8 @@ public actor EventLoop {
   }
 
   /// Drops every connection that is left.
-  func abortAll(_ abort: (any LoopMember, isolated EventLoop) -> Void) {
-    for slot in slots {
-      if let member = slot.member { abort(member, self) }
-    }
+  func abortAll() {
+    for slot in slots { slot.member?.abort(on: self) }
   }
 
   private func finishDraining() {
@@ -312,7 +323,8 @@ public actor EventLoop {
   /// Ends the turns; the loop does nothing any more.
   func stop() {
     isStopped = true
-    hooks.removeAll()
+    participants = []
+    acceptor = nil
     source.cancel()
   }
 }

@@ -8,13 +8,13 @@ final class Listener {
   private static let acceptsPerTurn = 64
 
   private let handle: SocketHandle
-  /// Called with each accepted socket.
-  private let hand: (consuming SocketHandle, isolated EventLoop) -> Void
+  /// Called with each accepted descriptor, which is then the callee's.
+  private let hand: (Int32, isolated EventLoop) -> Void
   private(set) var isPaused = false
 
   var descriptor: Int32 { handle.descriptor }
 
-  init(_ handle: consuming SocketHandle, hand: @escaping (consuming SocketHandle, isolated EventLoop) -> Void) {
+  init(_ handle: consuming SocketHandle, hand: @escaping (Int32, isolated EventLoop) -> Void) {
     self.handle = handle
     self.hand = hand
   }
@@ -23,20 +23,24 @@ final class Listener {
     for _ in 0..<Self.acceptsPerTurn {
       let accepted = creadiness_accept(handle.descriptor)
       if accepted >= 0 {
-        hand(SocketHandle(owning: accepted), loop)
+        hand(accepted, loop)
         continue
       }
       switch errno {
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOBUFS, ENOMEM:
         // Level-triggered: without a pause the loop would spin on a connection it cannot take.
-        isPaused = true
         loop.unwatchListener(self)
-        loop.needSweep()
-        return
+        return pause(on: loop)
       default: return
       }
     }
+  }
+
+  /// Waits for the next sweep.
+  func pause(on loop: isolated EventLoop) {
+    isPaused = true
+    loop.needSweep()
   }
 
   /// Tries again after a pause, at the next sweep.

@@ -22,6 +22,13 @@ struct SocketHandle: ~Copyable {
 
   deinit { close(descriptor) }
 
+  /// Gives the descriptor to another owner, who closes it.
+  consuming func release() -> Int32 {
+    let descriptor = descriptor
+    discard self
+    return descriptor
+  }
+
   /// Opens a listening socket on `address`.
   ///
   /// `SO_REUSEADDR` lets a restart bind while old connections linger; `SO_REUSEPORT` stays off, so that a second

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// The members of one object of a message, taken by name; what is left over at the end is refused by name.
+struct JSONMembers {
+  private let tree: JSONTree
+  private var members: [(name: String, value: JSONTree.Node)] = []
+  /// What the members belong to, for sentences: "a subscribe command".
+  private let subject: String
+
+  /// Opens an object; nil when the node is none.
+  init?(_ tree: JSONTree, _ node: JSONTree.Node, of subject: String) {
+    guard tree.kind(of: node) == .object else { return nil }
+    self.tree = tree
+    self.subject = subject
+    for key in tree.keys(of: node) {
+      guard let name = tree.string(key), let value = tree.value(ofKey: key) else { continue }
+      // Of several with the same name the last counts.
+      members.removeAll { $0.name == name }
+      members.append((name, value))
+    }
+  }
+
+  mutating func take(_ name: String) -> JSONTree.Node? {
+    guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
+    return members.remove(at: index).value
+  }
+
+  mutating func string(_ name: String) throws(Problem) -> String? {
+    guard let node = take(name) else { return nil }
+    guard tree.kind(of: node) == .string, let string = tree.string(node) else { throw wrong(name, "a string") }
+    return string
+  }
+
+  mutating func bool(_ name: String) throws(Problem) -> Bool? {
+    guard let node = take(name) else { return nil }
+    guard let bool = tree.bool(node) else { throw wrong(name, "true or false") }
+    return bool
+  }
+
+  /// An integer that survives in every JSON implementation: 0 to 2^53-1.
+  mutating func integer(_ name: String) throws(Problem) -> Int? {
+    guard let node = take(name) else { return nil }
+    guard let number = tree.int64(node), number >= 0, number < 1 << 53 else {
+      throw wrong(name, "an integer from 0 to 2^53-1")
+    }
+    return Int(number)
+  }
+
+  /// A value as it stands in the message.
+  mutating func value(_ name: String) -> JSONText? { take(name).map { tree.text(of: $0) } }
+
+  mutating func path(_ name: String, limits: PathLimits) throws(Problem) -> PropertyPath {
+    guard let text = try string(name) else { throw missing(name) }
+    do {
+      return try PropertyPath(text, limits: limits)
+    } catch {
+      throw Problem(.badPath, "\(error)")
+    }
+  }
+
+  mutating func cursor(_ name: String) throws(Problem) -> Cursor? {
+    guard let text = try string(name) else { return nil }
+    guard let cursor = Cursor(text) else {
+      throw Problem(.badCursor, "\"\(name)\" is not of the form <epoch>.<revision>.")
+    }
+    return cursor
+  }
+
+  /// `ifMatch` and `ifNoneMatch`, which exclude each other.
+  mutating func condition() throws(Problem) -> Condition {
+    let match = try cursor("ifMatch")
+    let noneMatch = try string("ifNoneMatch")
+    if let noneMatch, noneMatch != "*" { throw Problem(.badCondition, #""ifNoneMatch" can only be "*"."#) }
+    switch (match, noneMatch) {
+    case (let cursor?, nil): return .matches(cursor)
+    case (nil, _?): return .absent
+    case (nil, nil): return .any
+    case (_?, _?): throw Problem(.badCondition, #""ifMatch" and "ifNoneMatch" exclude each other."#)
+    }
+  }
+
+  /// One pattern or an array of them.
+  mutating func patterns(_ name: String, limits: LiveLimits, paths: PathLimits) throws(Problem) -> [PathPattern] {
+    guard let node = take(name) else { throw missing(name) }
+    let nodes = tree.kind(of: node) == .array ? Array(tree.elements(of: node)) : [node]
+    guard nodes.count <= limits.patternsPerSubscription else {
+      throw Problem(.tooManyPatterns, "A subscription has at most \(limits.patternsPerSubscription) patterns.")
+    }
+    guard !nodes.isEmpty else { throw Problem(.badMessage, "\"\(name)\" of \(subject) is empty.") }
+    var patterns: [PathPattern] = []
+    for node in nodes {
+      guard tree.kind(of: node) == .string, let text = tree.string(node) else {
+        throw wrong(name, "a pattern or an array of patterns")
+      }
+      do {
+        patterns.append(try PathPattern(text, limits: paths))
+      } catch {
+        throw Problem(.badPattern, "\(error)")
+      }
+    }
+    return patterns
+  }
+
+  /// Refuses what nobody took.
+  func end() throws(Problem) {
+    guard let left = members.first else { return }
+    throw Problem(.unknownMember, "\(subject) has no member \"\(left.name)\".")
+  }
+
+  func missing(_ name: String) -> Problem { Problem(.badMessage, "\(subject) needs \"\(name)\".") }
+
+  private func wrong(_ name: String, _ what: String) -> Problem {
+    Problem(.badMessage, "\"\(name)\" of \(subject) is not \(what).")
+  }
+}

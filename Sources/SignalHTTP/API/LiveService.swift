@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+import CEL
+import JSON
+import SignalStore
+
+/// What all requests and connections of one loop share: the store, the hub, the limits, and the compiled filters.
+final class LiveService {
+  let store: PropertyStore
+  let hub: Hub
+  let configuration: LiveConfiguration
+  let highWaterMark: Int
+  let messageBytes: Int
+  /// Filters by their text, so that equal subscriptions compile once. Emptied when full: they are cheap to make.
+  private var filters: [String: Filter] = [:]
+  private static let filterCacheLimit = 1024
+
+  init(
+    store: PropertyStore, configuration: LiveConfiguration, limits: Limits, on loop: isolated EventLoop
+  ) {
+    self.store = store
+    self.configuration = configuration
+    highWaterMark = limits.highWaterMark
+    messageBytes = limits.webSocket.messageBytes
+    let live = configuration.limits
+    hub = Hub(
+      store: store, bookmarkInterval: live.bookmarkInterval,
+      pace: Replay.Pace(bytes: live.snapshotBytes, properties: live.scan), loop: loop)
+    loop.addParticipant(hub)
+  }
+
+  // MARK: Requests
+
+  /// Checks what a subscription asks for and compiles its filter.
+  func options(for request: SubscribeRequest) throws(Problem) -> SubscriptionOptions {
+    let filter: Filter? = if let source = request.filter { try self.filter(source) } else { nil }
+    if request.exit == true, let filter, !filter.isState {
+      throw Problem(
+        .exitNeedsStateFilter,
+        "The expression uses more than path and value, so it describes a transition, which has no exit.")
+    }
+    return SubscriptionOptions(
+      patterns: request.patterns, filter: filter, exit: request.exit ?? true, oldValue: request.oldValue)
+  }
+
+  func filter(_ source: String) throws(Problem) -> Filter {
+    if let filter = filters[source] { return filter }
+    let filter: Filter
+    do {
+      filter = try Filter(source, limits: configuration.expressions)
+    } catch {
+      throw Problem(.badFilter, error.message, position: error.position)
+    }
+    if filters.count >= Self.filterCacheLimit { filters.removeAll() }
+    filters[source] = filter
+    return filter
+  }
+
+  // MARK: Problems
+
+  func problem(_ error: StoreError) -> Problem {
+    switch error {
+    case .conditionFailed(let operation, let current, _):
+      var problem = Problem(.preconditionFailed, error.description)
+      problem.operation = operation
+      problem.current = current.map(currentText) ?? .null
+      return problem
+    case .repeatedPath(let operation):
+      var problem = Problem(.duplicatePath, error.description)
+      problem.operation = operation
+      return problem
+    case .tooManyProperties: return Problem(.storeFull, error.description)
+    case .tooManyOperations: return Problem(.tooManyOperations, error.description)
+    }
+  }
+
+  func notFound(_ path: PropertyPath) -> Problem { Problem(.notFound, "There is no property at \"\(path)\".") }
+
+  private func currentText(_ stored: StoredValue) -> JSONText {
+    var text: [UInt8] = Array(#"{"value":"#.utf8)
+    text.appendJSON(stored.value)
+    appendRevisionAndTime(of: stored, to: &text)
+    text.append(UInt8(ascii: "}"))
+    return JSONText(alreadyCompact: text)
+  }
+
+  // MARK: Messages
+
+  /// `"path":…,"value":…,"revision":…,"time":…`
+  func appendMembers(of stored: StoredValue, to text: inout [UInt8]) {
+    text.append(literal: #""path":"#)
+    let path = stored.path.bytes
+    text.appendJSON(utf8: path.span)
+    text.append(literal: #","value":"#)
+    text.appendJSON(stored.value)
+    appendRevisionAndTime(of: stored, to: &text)
+  }
+
+  private func appendRevisionAndTime(of stored: StoredValue, to text: inout [UInt8]) {
+    text.append(literal: #","revision":"#)
+    text.appendJSON(stored.revision.number)
+    text.append(literal: #","time":""#)
+    stored.time.write(to: &text)
+    text.append(UInt8(ascii: "\""))
+  }
+
+  func appendHello(messageBytes: Int, to text: inout [UInt8]) {
+    text.append(literal: #"{"type":"hello","epoch":""#)
+    store.epoch.write(to: &text)
+    text.append(literal: #"","revision":"#)
+    text.appendJSON(store.revision.number)
+    text.append(literal: #","limits":{"messageBytes":"#)
+    text.appendJSON(messageBytes)
+    text.append(literal: #","subscriptions":"#)
+    text.appendJSON(configuration.limits.subscriptionsPerConnection)
+    text.append(literal: #","patterns":"#)
+    text.appendJSON(configuration.limits.patternsPerSubscription)
+    text.append(literal: #","filterBytes":"#)
+    text.appendJSON(configuration.expressions.sourceBytes)
+    text.append(literal: #","backlogBytes":"#)
+    text.appendJSON(highWaterMark)
+    text.append(literal: "}}")
+  }
+
+  /// The `ok` of a subscription.
+  func appendSubscribed(_ membership: Membership, id: Int, command: Int?, to text: inout [UInt8]) {
+    text.append(UInt8(ascii: "{"))
+    if let command {
+      text.append(literal: #""id":"#)
+      text.appendJSON(command)
+      text.append(UInt8(ascii: ","))
+    }
+    text.append(literal: #""type":"ok","subscription":"#)
+    text.appendJSON(id)
+    text.append(literal: #","revision":"#)
+    text.appendJSON(membership.joinedAt.number)
+    if let recovered = membership.recovered {
+      text.append(literal: recovered ? #","recovered":true"# : #","recovered":false"#)
+    }
+    text.append(UInt8(ascii: "}"))
+  }
+}

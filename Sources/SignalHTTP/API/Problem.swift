@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+import JSON
+
+/// A refusal, as it is told to a client: over HTTP as `application/problem+json` (RFC 9457), over the live protocol as
+/// an `error`. The table of codes is `docs/protocol.md` §6; a test compares the two.
+struct Problem: Error {
+  /// What is stable about a refusal. The raw value is what a client compares.
+  enum Code: String, CaseIterable {
+    case badPath = "bad_path"
+    case badPattern = "bad_pattern"
+    case badQuery = "bad_query"
+    case unknownParameter = "unknown_parameter"
+    case badJSON = "bad_json"
+    case badFilter = "bad_filter"
+    case badPointer = "bad_pointer"
+    case badCursor = "bad_cursor"
+    case badCondition = "bad_condition"
+    case badMessage = "bad_message"
+    case unknownType = "unknown_type"
+    case unknownMember = "unknown_member"
+    case exitNeedsStateFilter = "exit_needs_state_filter"
+    case duplicatePath = "duplicate_path"
+    case tooManyOperations = "too_many_operations"
+    case tooManyPatterns = "too_many_patterns"
+    case tooManySubscriptions = "too_many_subscriptions"
+    case noSuchSubscription = "no_such_subscription"
+    case originRefused = "origin_refused"
+    case notFound = "not_found"
+    case pointerNotFound = "pointer_not_found"
+    case noSuchRoute = "no_such_route"
+    case methodNotAllowed = "method_not_allowed"
+    case notAcceptable = "not_acceptable"
+    case preconditionFailed = "precondition_failed"
+    case bodyTooLarge = "body_too_large"
+    case unsupportedEncoding = "unsupported_encoding"
+    case draining
+    case storeFull = "store_full"
+
+    /// The HTTP status, also as a member of the problem.
+    var status: Int {
+      switch self {
+      case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
+        .badCondition, .badMessage, .unknownType, .unknownMember, .exitNeedsStateFilter, .duplicatePath,
+        .tooManyOperations, .tooManyPatterns, .tooManySubscriptions:
+        400
+      case .originRefused: 403
+      case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription: 404
+      case .methodNotAllowed: 405
+      case .notAcceptable: 406
+      case .preconditionFailed: 412
+      case .bodyTooLarge: 413
+      case .unsupportedEncoding: 415
+      case .draining: 503
+      case .storeFull: 507
+      }
+    }
+
+    /// The same words for every problem of the code.
+    var title: StaticString {
+      switch self {
+      case .badPath: "The path is not valid"
+      case .badPattern: "The pattern is not valid"
+      case .badQuery: "The query is not valid"
+      case .unknownParameter: "There is no such parameter"
+      case .badJSON: "The text is not JSON"
+      case .badFilter: "The expression is not valid"
+      case .badPointer: "The JSON Pointer is not valid"
+      case .badCursor: "The cursor is not valid"
+      case .badCondition: "The condition is not valid"
+      case .badMessage: "The message is not a command"
+      case .unknownType: "There is no command of this type"
+      case .unknownMember: "There is no such member"
+      case .exitNeedsStateFilter: "Exit events need a state filter"
+      case .duplicatePath: "A path stands in the transaction twice"
+      case .tooManyOperations: "The transaction has too many operations"
+      case .tooManyPatterns: "The subscription has too many patterns"
+      case .tooManySubscriptions: "The connection has too many subscriptions"
+      case .noSuchSubscription: "There is no such subscription"
+      case .originRefused: "The origin is not allowed"
+      case .notFound: "There is no such property"
+      case .pointerNotFound: "The value has no such part"
+      case .noSuchRoute: "There is nothing here"
+      case .methodNotAllowed: "The method is not allowed here"
+      case .notAcceptable: "No acceptable representation"
+      case .preconditionFailed: "A condition does not hold"
+      case .bodyTooLarge: "The value is too large"
+      case .unsupportedEncoding: "The content encoding is not supported"
+      case .draining: "The server is shutting down"
+      case .storeFull: "The store is full"
+      }
+    }
+
+    /// Whether the same request may succeed later without being changed.
+    var isTemporary: Bool { self == .draining || self == .storeFull }
+  }
+
+  let code: Code
+  /// A sentence for the person who has to mend it.
+  let detail: String
+  /// Bytes into the expression, pointer or JSON text that is wrong.
+  var position: Int?
+  /// Which operation of a transaction it is about.
+  var operation: Int?
+  /// What is in the store, for a condition that failed: a JSON value.
+  var current: JSONText?
+  /// For `method_not_allowed`: the methods that are.
+  var allowed: StaticString?
+
+  init(_ code: Code, _ detail: String, position: Int? = nil) {
+    self.code = code
+    self.detail = detail
+    self.position = position
+  }
+
+  /// Writes the object; over HTTP with the `type` that RFC 9457 asks for.
+  func write(to text: inout [UInt8], asDocument: Bool) {
+    text.append(literal: asDocument ? #"{"type":"about:blank","status":"# : #"{"status":"#)
+    text.appendJSON(code.status)
+    text.append(literal: #","code":""#)
+    text.append(contentsOf: code.rawValue.utf8)
+    text.append(literal: #"","title":""#)
+    text.append(literal: code.title)
+    text.append(literal: #"","detail":"#)
+    text.appendJSON(detail)
+    if let position {
+      text.append(literal: #","position":"#)
+      text.appendJSON(position)
+    }
+    if let operation {
+      text.append(literal: #","operation":"#)
+      text.appendJSON(operation)
+    }
+    if let current {
+      text.append(literal: #","current":"#)
+      text.appendJSON(current)
+    }
+    text.append(literal: #","temporary":"#)
+    text.appendJSON(code.isTemporary)
+    text.append(UInt8(ascii: "}"))
+  }
+}

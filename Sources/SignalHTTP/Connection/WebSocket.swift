@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+
+/// What an application does with one WebSocket. Called on the connection's loop, never concurrently; must not block.
+///
+/// One object per connection, made for the upgrade and released after `closed`.
+public protocol WebSocketHandler: AnyObject {
+  /// The handshake is done; messages may be sent.
+  func opened(_ socket: WebSocket, on loop: isolated EventLoop)
+
+  /// A whole message; text is valid UTF-8. The bytes are valid during the call.
+  func received(
+    _ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop)
+
+  /// Everything sent so far has been taken by the system: the moment to send the next piece of something long.
+  func drained(_ socket: WebSocket, on loop: isolated EventLoop)
+
+  /// The last call. Nothing can be sent any more.
+  func closed(on loop: isolated EventLoop)
+}
+
+extension WebSocketHandler {
+  /// Does nothing.
+  public func opened(_ socket: WebSocket, on loop: isolated EventLoop) {}
+  /// Does nothing.
+  public func drained(_ socket: WebSocket, on loop: isolated EventLoop) {}
+  /// Does nothing.
+  public func closed(on loop: isolated EventLoop) {}
+}
+
+/// One WebSocket of the server (RFC 6455), on the loop that owns it. From other threads use `handle`.
+public final class WebSocket: Session {
+  private let handler: any WebSocketHandler
+  private let limits: Limits
+  private var machine: WebSocketMachine
+  private unowned let connection: Connection
+  private let loop: EventLoop
+  /// While input is being read: what is to be sent, collected in the loop's scratch.
+  private var collected: [UInt8] = []
+  private var isReading = false
+  private var awaitsPong = false
+
+  init(
+    on connection: Connection, handler: any WebSocketHandler, limits: Limits, acceptsBinary: Bool,
+    loop: isolated EventLoop
+  ) {
+    self.connection = connection
+    self.handler = handler
+    self.limits = limits
+    self.loop = loop
+    machine = WebSocketMachine(role: .server, limits: limits.webSocket, acceptsBinary: acceptsBinary)
+  }
+
+  /// Tells the handler that the handshake's answer is on its way.
+  func open(on loop: isolated EventLoop) {
+    connection.setDeadline(after: limits.pingInterval, on: loop)
+    handler.opened(self, on: loop)
+  }
+
+  /// Names this WebSocket for other threads, without keeping it alive.
+  public var handle: WebSocketHandle { WebSocketHandle(loop: loop, id: connection.id) }
+
+  /// Bytes that wait to be taken by the system.
+  public var backlog: Int { connection.backlog + collected.count }
+
+  /// The system takes nothing at the moment, because the peer does not.
+  var isBlocked: Bool { connection.isBlocked }
+
+  // MARK: Sending
+
+  /// Sends a message in one frame. Dropped without a word once closing has begun.
+  public func send(_ message: Span<UInt8>, _ kind: MessageKind, on loop: isolated EventLoop) {
+    write(on: loop) { machine, output in _ = machine.send(kind, message, to: &output) }
+  }
+
+  /// Sends a text message.
+  public func send(_ text: String, on loop: isolated EventLoop) { send(text.utf8.span, .text, on: loop) }
+
+  /// Sends frames that have been written already and are shared with others.
+  func send(frames block: [UInt8], on loop: isolated EventLoop) {
+    guard machine.maySend else { return }
+    sendCollected(on: loop)
+    connection.send(block, on: loop)
+  }
+
+  /// Begins the closing handshake. What waits is sent before; the reason is cut at 123 bytes.
+  public func close(_ code: CloseCode = .normal, reason: String = "", on loop: isolated EventLoop) {
+    guard machine.maySend else { return }
+    write(on: loop) { machine, output in machine.close(code, reason: reason, to: &output) }
+    connection.setDeadline(after: limits.closeTimeout, on: loop)
+  }
+
+  /// Asks for `drained`, also when nothing waits.
+  func askForDrained(on loop: isolated EventLoop) { connection.markDirty(on: loop) }
+
+  private func write(on loop: isolated EventLoop, _ append: (inout WebSocketMachine, inout [UInt8]) -> Void) {
+    if isReading { return append(&machine, &collected) }
+    var block: [UInt8] = []
+    append(&machine, &block)
+    connection.send(block, on: loop)
+  }
+
+  private func sendCollected(on loop: isolated EventLoop) {
+    guard !collected.isEmpty else { return }
+    connection.send(Array(collected), on: loop)
+    collected.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Session
+
+  var takesInput: Bool { true }
+  var collectsOutput: Bool { true }
+
+  func receive(
+    _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
+  ) -> Int {
+    awaitsPong = false
+    if machine.maySend { connection.setDeadline(after: limits.pingInterval, on: loop) }
+    collected = loop.takeScratch()
+    isReading = true
+    var position = 0
+    var end: WebSocketEnd?
+    reading: while backlog <= limits.highWaterMark {
+      switch machine.next(in: &bytes, at: &position, replies: &collected) {
+      case .needMore: break reading
+      case .message(let message):
+        message.payload.withBytes(in: bytes) { handler.received($0, message.kind, from: self, on: loop) }
+      case .replied, .pong: continue
+      case .end(let how):
+        end = how
+        break reading
+      }
+      if !connection.isOpen { break }
+    }
+    isReading = false
+    sendCollected(on: loop)
+    loop.returnScratch(collected)
+    collected = []
+    if end != nil {
+      machine.ended()
+      connection.close(on: loop)
+    }
+    return position
+  }
+
+  func peerEnded(_ connection: Connection, on loop: isolated EventLoop) { connection.close(on: loop) }
+
+  func outputSent(_ connection: Connection, on loop: isolated EventLoop) { handler.drained(self, on: loop) }
+
+  func deadlineReached(_ connection: Connection, on loop: isolated EventLoop) {
+    guard machine.maySend, !awaitsPong else { return connection.abort(on: loop) }
+    awaitsPong = true
+    write(on: loop) { machine, output in machine.ping(to: &output) }
+    let patience = max(limits.idleTimeout - limits.pingInterval, .seconds(1))
+    connection.setDeadline(after: patience, on: loop)
+  }
+
+  func drain(_ connection: Connection, on loop: isolated EventLoop) {
+    close(.goingAway, reason: "the server shuts down", on: loop)
+  }
+
+  func closed(on loop: isolated EventLoop) {
+    machine.ended()
+    handler.closed(on: loop)
+  }
+}
+
+/// A WebSocket's name, usable from any thread. Once the WebSocket is gone, what is sent is dropped.
+public struct WebSocketHandle: Sendable {
+  private let loop: EventLoop
+  private let id: ConnectionID
+
+  init(loop: EventLoop, id: ConnectionID) {
+    self.loop = loop
+    self.id = id
+  }
+
+  /// Sends a message; messages of one thread keep their order.
+  public func send(_ message: [UInt8], _ kind: MessageKind) {
+    withSocket { $0.send(message.span, kind, on: $1) }
+  }
+
+  /// Sends a text message.
+  public func send(_ text: String) { send(Array(text.utf8), .text) }
+
+  /// Begins the closing handshake.
+  public func close(_ code: CloseCode = .normal, reason: String = "") {
+    withSocket { $0.close(code, reason: reason, on: $1) }
+  }
+
+  private func withSocket(_ body: @escaping @Sendable (WebSocket, isolated EventLoop) -> Void) {
+    loop.submit { [id] loop in
+      guard let connection = loop.member(id) as? Connection, let socket = connection.session as? WebSocket else {
+        return
+      }
+      body(socket, loop)
+    }
+  }
+}
