@@ -90,6 +90,7 @@ struct SettingsFileTests {
   @Test(arguments: [
     ("port", "expected 'key: value' (f.yaml:1)"),
     ("port 1", "expected 'key: value' (f.yaml:1)"),
+    ("port #: 1", "expected 'key: value' (f.yaml:1)"),
     ("port:1", "expected 'key: value' (f.yaml:1)"),
     (": 1", "expected 'key: value' (f.yaml:1)"),
     ("'port' 1", "expected 'key: value' (f.yaml:1)"),
@@ -131,8 +132,11 @@ struct SettingsFileTests {
     ("a: - b", "a value or key that begins with '-' needs quotes (f.yaml:1)"),
     ("%YAML 1.2", "expected 'key: value' (f.yaml:1)"),
     ("? a", "expected 'key: value' (f.yaml:1)"),
-    ("a: 1\n---\nb: 2", "expected 'key: value' (f.yaml:2)"),
-    ("a: 1\n...", "expected 'key: value' (f.yaml:2)"),
+    ("a: 1\n---\nb: 2", "a settings file is one document (f.yaml:2)"),
+    ("a: 1\n...", "a settings file is one document (f.yaml:2)"),
+    ("--- a: 1", "a settings file is one document (f.yaml:1)"),
+    ("a: null\n  - b", "a list item belongs to no key (f.yaml:2)"),
+    ("a: ~\n  b: 1", "the indentation fits no group above (f.yaml:2)"),
     ("a: b\n  c", "the indentation fits no group above (f.yaml:2)"),
     ("a:\n  b", "expected 'key: value' (f.yaml:2)"),
   ])

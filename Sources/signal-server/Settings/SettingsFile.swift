@@ -87,9 +87,10 @@ struct SettingsFile: Equatable, Sendable {
       throw .syntax("the indentation fits no group above", line.source)
     }
     let name = mapping.prefix + (try line.key())
-    switch try line.value() {
-    case .nothing: pending = (name, indent, number)
-    case let value: entries.append(Entry(name: name, value: value, line: number))
+    if line.isBare() {
+      pending = (name, indent, number)
+    } else {
+      entries.append(Entry(name: name, value: try line.value(), line: number))
     }
   }
 
@@ -126,13 +127,17 @@ struct SettingsLine {
   /// Consumes a key and its colon.
   mutating func key() throws(ConfigurationError) -> String {
     if rest.first == UInt8(ascii: "\t") { throw .syntax("indentation is spaces, not tabs", source) }
+    if rest.starts(with: "---".utf8) || rest.starts(with: "...".utf8) {
+      throw .syntax("a settings file is one document", source)
+    }
     let key: String
     if let quoted = try quoted() {
       key = quoted
       skipBlanks()
       guard rest.first == UInt8(ascii: ":") else { throw .syntax("expected 'key: value'", source) }
     } else {
-      guard let colon = rest.indices.first(where: { isColon(at: $0) }) else {
+      // What stands behind a comment's mark is no key.
+      guard let colon = rest.indices.first(where: { isColon(at: $0) || isComment(at: $0) }), isColon(at: colon) else {
         throw .syntax("expected 'key: value'", source)
       }
       let written = rest[..<colon]
@@ -145,6 +150,12 @@ struct SettingsLine {
       throw .syntax("expected 'key: value'", source)
     }
     return key
+  }
+
+  /// Whether nothing stands after the colon, so that the lines below may belong to the key.
+  mutating func isBare() -> Bool {
+    skipBlanks()
+    return isAtEnd
   }
 
   /// Consumes what stands after the colon.
@@ -190,7 +201,7 @@ struct SettingsLine {
   private mutating func plain(endingAt ends: [Unicode.Scalar]) throws(ConfigurationError) -> String {
     var end = rest.startIndex
     while end < rest.endIndex {
-      if rest[end] == UInt8(ascii: "#"), end > rest.startIndex, rest[end - 1].isBlank { break }
+      if isComment(at: end) { break }
       if ends.contains(Unicode.Scalar(rest[end])) { break }
       if isColon(at: end, before: ends) { throw .syntax("a value with ': ' in it needs quotes", source) }
       end += 1
@@ -260,6 +271,11 @@ struct SettingsLine {
     guard index + 1 < rest.endIndex else { return true }
     let next = rest[index + 1]
     return next.isBlank || ends.contains(Unicode.Scalar(next))
+  }
+
+  /// Whether a comment begins here, inside what has been looked at so far.
+  private func isComment(at index: Int) -> Bool {
+    rest[index] == UInt8(ascii: "#") && index > rest.startIndex && rest[index - 1].isBlank
   }
 
   /// Refuses what has a meaning of its own in YAML: anchors, aliases, tags, block scalars, flow mappings, directives.

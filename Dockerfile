@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# The server alone: one binary with the Swift runtime inside, and the OpenSSL of the distribution.
+
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libssl-dev pkg-config \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /build
+# Dependencies in a layer of their own: they change less often than the sources.
+COPY Package.swift ./
+RUN swift package resolve
+COPY Sources Sources
+RUN swift build -c release --static-swift-stdlib --product signal-server \
+ && strip -o /signal-server .build/release/signal-server
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libssl3 libstdc++6 \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build /signal-server /usr/local/bin/signal-server
+# Nothing is written to disk and no port below 1024 is needed, so nobody in particular is enough.
+USER 65532:65532
+# In a container the loopback address reaches nobody. A variable, so that it holds for any command and can be overridden.
+ENV SIGNAL_HOST=0.0.0.0
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["signal-server", "health"]
+ENTRYPOINT ["signal-server"]
+CMD ["serve"]

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+# A list of what can be done here; anything longer than a line or two is a script in scripts/ that also runs alone.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test lint format tsan asan fuzz bench examples docs image clean
+# A toolchain unpacked here is found without further ado; one that is on the path already comes first.
+export PATH := $(PATH):/opt/swift/usr/bin
+sources = Sources Tests $(wildcard Examples Fuzz Benchmarks) Package.swift
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## install what is missing, build, and serve; ARGS="--port 0" passes flags on
+	@exec .build/release/signal-server serve $(ARGS)
+
+build: ## build the server, optimized
+	@scripts/prepare.sh
+	swift build -c release --product signal-server
+
+test: lint ## what CI runs: lint, build with warnings as errors, all tests; ARGS="--filter X" passes flags on
+	@scripts/prepare.sh
+	swift build --build-tests
+	swift test --skip-build --parallel $(ARGS)
+
+lint: ## check the format of sources and the syntax of scripts
+	@scripts/lint.sh $(sources)
+
+format: ## bring the sources into format
+	swift format -i -p -r $(sources)
+
+tsan: ## all tests with the thread sanitizer
+	@scripts/sanitize.sh thread $(ARGS)
+
+asan: ## all tests with the address sanitizer
+	@scripts/sanitize.sh address $(ARGS)
+
+fuzz: ## fuzz one target for some seconds: make fuzz T=Frames S=60
+	@scripts/fuzz.sh "$(T)" "$(or $(S),60)"
+
+bench: ## measure; the results name the machine and the command
+	@scripts/prepare.sh
+	swift run -c release --package-path Benchmarks $(ARGS)
+
+examples: ## build and run the examples
+	@scripts/examples.sh
+
+docs: ## write the documentation of the libraries to .docs
+	@scripts/docs.sh
+
+image: ## build the container image signal-server:latest
+	@scripts/image.sh
+
+clean: ## delete what was built
+	rm -rf .build .docs Examples/.build Fuzz/.build Benchmarks/.build

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+/// A connection to the live protocol, as `watch` needs it: text messages out and in, and an end.
+protocol LiveLink: AnyObject {
+  /// Sends a text message.
+  func send(_ message: [UInt8]) throws(LinkFailure)
+
+  /// The next text message; nil when none comes in time.
+  func receive(within timeout: Duration) throws(LinkFailure) -> [UInt8]?
+}
+
+/// Why there is no connection, or none any more.
+enum LinkFailure: Error, Equatable, Sendable {
+  /// Nobody answers, or the connection broke: worth another try.
+  case broken(String)
+  /// The upgrade was answered with an HTTP status and a problem.
+  case refused(status: Int, text: String)
+  /// The server closed with a code of docs/protocol.md §7.
+  case closed(code: Int, reason: String)
+
+  /// Whether the server, or the lack of one, leaves hope that a new connection will do.
+  var invitesReconnect: Bool {
+    switch self {
+    case .broken: true
+    case .refused(let status, _): status == 503
+    case .closed(let code, _): code == 1001 || (4000...4399).contains(code)
+    }
+  }
+
+  /// What happened, for people.
+  var text: String {
+    switch self {
+    case .broken(let text), .refused(_, let text): text
+    case .closed(let code, let reason):
+      "the server closed the connection with \(code)" + (reason.isEmpty ? "" : " (\(reason.printable))")
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+import JSON
+
+/// A message of the live protocol from the server, as far as `watch` acts on it (docs/protocol.md §3).
+enum ServerMessage: Equatable, Sendable {
+  /// The first one of a connection; the epoch is the front half of every cursor.
+  case hello(epoch: String)
+  /// The subscription is granted; `recovered` is there when a cursor was given.
+  case ok(recovered: Bool?)
+  /// The subscription is refused.
+  case error(code: String, text: String)
+  /// A change, or one property of a snapshot.
+  case change(WatchedChange)
+  /// The end of a snapshot or of what was missed.
+  case live(revision: UInt64)
+  /// The present cursor of a quiet subscription.
+  case bookmark(revision: UInt64)
+  /// What is known is void, a snapshot follows.
+  case reset
+  /// The answer to a ping, and whatever a later server may add.
+  case other
+
+  /// Reads the text of one message.
+  ///
+  /// - Throws: `Failure` when it is not what the protocol says.
+  init(_ bytes: [UInt8]) throws(Failure) {
+    let tree: JSONTree
+    do {
+      tree = JSONTree(try JSONText(validating: bytes, limits: Self.limits))
+    } catch {
+      throw Failure(.refused, "the server sent what is no JSON: \(error)")
+    }
+    let members = Members(tree: tree, node: .root)
+    switch members.string("type") {
+    case "hello": self = .hello(epoch: members.string("epoch") ?? "")
+    case "ok" where members.has("subscription"): self = .ok(recovered: members.bool("recovered"))
+    case "error":
+      let problem = members.members("error")
+      self = .error(code: problem?.string("code") ?? "", text: problem?.problemText ?? "error")
+    case "didSet": self = try .change(WatchedChange(.set, members))
+    case "didDelete": self = try .change(WatchedChange(.deleted, members))
+    case "didExit": self = try .change(WatchedChange(members.string("op") == "set" ? .left : .deleted, members))
+    case "live": self = .live(revision: try members.revision())
+    case "bookmark": self = .bookmark(revision: try members.revision())
+    case "reset": self = .reset
+    default: self = .other
+    }
+  }
+
+  /// Whatever a server may be set to send: two values of the largest size there is, nested as deeply as there is.
+  private static let limits = JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 2048)
+}
+
+/// A change as it is told to a subscriber.
+struct WatchedChange: Equatable, Sendable {
+  /// What became of the property, seen through the filter.
+  enum Kind: Sendable {
+    /// It has a new value.
+    case set
+    /// It is no more.
+    case deleted
+    /// It has a value that does not match the filter.
+    case left
+  }
+
+  let kind: Kind
+  let path: String
+  /// The new value; nil when deleted.
+  let value: JSONText?
+  /// The value before; nil when there was none, or it was not asked for.
+  let oldValue: JSONText?
+  /// Whether the value before did not match the filter.
+  let entered: Bool
+  let revision: UInt64
+  /// Whether more of the same transaction follows.
+  let more: Bool
+
+  fileprivate init(_ kind: Kind, _ members: Members) throws(Failure) {
+    guard let path = members.string("path") else { throw Failure(.refused, "the server sent an event without a path") }
+    let value = members.text("value")
+    guard kind != .set || value != nil else { throw Failure(.refused, "the server sent a set without a value") }
+    self.kind = kind
+    self.path = path
+    self.value = value
+    oldValue = members.text("oldValue")
+    entered = members.bool("entered") ?? false
+    revision = try members.revision()
+    more = members.bool("more") ?? false
+  }
+}
+
+/// The members of an object, by name and type.
+struct Members {
+  let tree: JSONTree
+  let node: JSONTree.Node
+
+  func has(_ name: String) -> Bool { tree.member(name, of: node) != nil }
+  func string(_ name: String) -> String? { tree.member(name, of: node).flatMap { tree.string($0) } }
+  func bool(_ name: String) -> Bool? { tree.member(name, of: node).flatMap { tree.bool($0) } }
+  func text(_ name: String) -> JSONText? { tree.member(name, of: node).map { tree.text(of: $0) } }
+  func members(_ name: String) -> Members? { tree.member(name, of: node).map { Members(tree: tree, node: $0) } }
+
+  fileprivate func revision() throws(Failure) -> UInt64 {
+    guard let node = tree.member("revision", of: node), let revision = tree.uint64(node) else {
+      throw Failure(.refused, "the server sent an event without a revision")
+    }
+    return revision
+  }
+
+  /// What a problem (RFC 9457) says, in one line: `title: detail`; nil when this is none.
+  var problemText: String? {
+    guard let title = string("title") else { return nil }
+    return string("detail").map { "\(title): \($0)" } ?? title
+  }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+import JSON
+
+/// The work of `signal-server watch`: subscribes, prints what it is told, and comes back after a broken connection to
+/// where it was.
+struct Watcher {
+  /// What goes to the standard output.
+  enum Output: Sendable {
+    /// A line per event, for people.
+    case lines
+    /// Each event as it came, one per line.
+    case events
+  }
+
+  /// What the process around it gives to it.
+  struct Surroundings {
+    /// Makes a connection.
+    var connect: () throws(LinkFailure) -> any LiveLink
+    /// Writes a line to the standard output.
+    var print: ([UInt8]) -> Void
+    /// Tells the user what is not output.
+    var complain: (String) -> Void
+    var sleep: (Duration) -> Void
+    /// A number from 0 to 1.
+    var random: () -> Double
+  }
+
+  private var command: SubscribeCommand
+  private let output: Output
+  private let surroundings: Surroundings
+  /// Events still to print before the end; nil is no end.
+  private var remaining: Int?
+  private var fold: WatchFold
+  private var printer = WatchPrinter()
+  private var filter: WatchFold.Filter
+  /// Whether a server has granted the subscription once; only then is it worth coming back.
+  private var isEstablished = false
+  /// Failed attempts since the last time all was well.
+  private var failures = 0
+
+  /// How long a server may be silent before it is asked whether it is there, and then how long it may take.
+  static let silence = Duration.seconds(30)
+  static let patience = Duration.seconds(10)
+
+  init(_ command: SubscribeCommand, output: Output, count: Int? = nil, in surroundings: Surroundings) {
+    self.command = command
+    self.output = output
+    self.surroundings = surroundings
+    remaining = count
+    switch (command.filter, command.exit) {
+    case (nil, _): filter = .none
+    case (_, false?): filter = .stateWithoutExit
+    case (_, _):
+      // Asking for exits tells which kind of filter it is: the server refuses them for one on the change.
+      filter = .state
+      self.command.exit = true
+    }
+    fold = Self.fold(command, filter, output)
+  }
+
+  private static func fold(_ command: SubscribeCommand, _ filter: WatchFold.Filter, _ output: Output) -> WatchFold {
+    WatchFold(cursor: command.since, initial: command.initial, filter: filter, keepsState: output == .lines)
+  }
+
+  /// Watches until the count is reached.
+  ///
+  /// - Throws: `Failure` when the server refuses, or when the very first connection cannot be made.
+  mutating func run() throws(Failure) {
+    while true {
+      do {
+        let link = try surroundings.connect()
+        if try follow(link) { return }
+      } catch let failure as LinkFailure {
+        guard isEstablished, failure.invitesReconnect else {
+          if case .broken(let text) = failure { throw Failure(.unreachable, text) }
+          throw Failure(.refused, failure.text)
+        }
+        if failures == 0 { surroundings.complain("\(failure.text); reconnecting") }
+        // Too slow is no reason to wait: what was missed is sent at once.
+        if failures > 0 || !failure.isTooSlow {
+          surroundings.sleep(Backoff().delay(after: failures + 1, random: surroundings.random()))
+        }
+        failures += 1
+      } catch {
+        throw error as? Failure ?? Failure(.refused, "\(error)")
+      }
+    }
+  }
+
+  /// Reads one connection to its end; true when enough has been printed.
+  private mutating func follow(_ link: any LiveLink) throws -> Bool {
+    var command = command
+    command.since = fold.cursor
+    try link.send(command.message(id: 1))
+    var isAsked = false
+    while true {
+      guard let bytes = try link.receive(within: isAsked ? Self.patience : Self.silence) else {
+        if isAsked { throw LinkFailure.broken("the server does not answer") }
+        try link.send(Array(#"{"id":0,"type":"ping"}"#.utf8))
+        isAsked = true
+        continue
+      }
+      isAsked = false
+      let message = try ServerMessage(bytes)
+      if case .error("exit_needs_state_filter", _) = message, filter == .state {
+        filter = .transition
+        self.command.exit = nil
+        command.exit = nil
+        let epoch = fold.epoch
+        fold = Self.fold(self.command, filter, output)
+        fold.begin(epoch: epoch)
+        try link.send(command.message(id: 2))
+      } else if try take(message, bytes) {
+        return true
+      }
+    }
+  }
+
+  /// Takes one message; true when enough has been printed.
+  private mutating func take(_ message: ServerMessage, _ bytes: [UInt8]) throws(Failure) -> Bool {
+    switch message {
+    case .hello(let epoch): fold.begin(epoch: epoch)
+    case .ok(let recovered):
+      isEstablished = true
+      fold.granted(recovered: recovered)
+    case .error(_, let text): throw Failure(.refused, text.printable)
+    case .change(let change):
+      guard let line = fold.take(change) else { return false }
+      return show([line], bytes)
+    case .live(let revision):
+      if failures > 0 { surroundings.complain("connected again") }
+      failures = 0
+      let vanished = fold.live(revision: revision)
+      if output == .events { surroundings.print(bytes) }
+      return output == .lines && show(vanished, bytes)
+    case .bookmark(let revision):
+      fold.bookmark(revision: revision)
+      if output == .events { surroundings.print(bytes) }
+    case .reset:
+      fold.reset()
+      if output == .events { surroundings.print(bytes) }
+    case .other: break
+    }
+    return false
+  }
+
+  private mutating func show(_ lines: [WatchFold.Line], _ bytes: [UInt8]) -> Bool {
+    for line in lines {
+      surroundings.print(output == .events ? bytes : Array(printer.text(for: line).utf8))
+      if let left = remaining {
+        remaining = left - 1
+        if left <= 1 { return true }
+      }
+    }
+    return false
+  }
+}
+
+extension LinkFailure {
+  fileprivate var isTooSlow: Bool { if case .closed(4008, _) = self { true } else { false } }
+}

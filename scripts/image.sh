@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds the container image with whichever of the usual tools is here.
+set -eu
+cd "$(dirname "$0")/.."
+
+for tool in docker podman buildah; do
+  command -v "$tool" >/dev/null || continue
+  exec "$tool" build --file Dockerfile --tag signal-server:latest .
+done
+echo "None of docker, podman and buildah is here to build an image with." >&2
+exit 1

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Checks the format of the sources given, or of all, and the syntax of the scripts.
+set -eu
+cd "$(dirname "$0")/.."
+
+if ! command -v swift >/dev/null; then
+  echo "Swift is missing: install the toolchain from https://www.swift.org/install/linux and put it on the PATH." >&2
+  exit 1
+fi
+[ $# -gt 0 ] || set -- Sources Tests Package.swift
+swift format lint --strict --parallel --recursive "$@"
+
+for script in .ci/run scripts/*.sh; do
+  sh -n "$script"
+done
