@@ -58,6 +58,7 @@ extension WatchFold {
 }
 
 extension JSONText: ExpressibleByIntegerLiteral {
+  /// A number.
   public init(integerLiteral value: Int) { self.init(value) }
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@Suite("Files")
+struct FileTests {
+  @Test func `every Swift file begins with its licence`() {
+    for file in SourceTree.all {
+      // A manifest begins with the version of its tools: the package manager wants it so.
+      let line = file.parts.last == "Package.swift" ? 1 : 0
+      #expect(file.lines[line] == "// SPDX-License-Identifier: MIT", "\(file)")
+    }
+  }
+
+  @Test func `no file is longer than 600 lines`() {
+    for file in SourceTree.all {
+      #expect(file.lines.count <= 601, "\(file) has \(file.lines.count - 1) lines: a second concept hides in it")
+    }
+  }
+
+  @Test func `Foundation as a whole is not linked`() {
+    for file in SourceTree.sources {
+      for (module, line) in file.imports where module == "Foundation" {
+        Issue.record("\(file):\(line): Foundation makes the binary 44 MB larger")
+      }
+    }
+  }
+
+  @Test func `what the compiler is told to believe has its reason on the line above`() {
+    for file in SourceTree.sources {
+      for (index, line) in file.lines.enumerated() {
+        let code = SourceFile.code(of: line)
+        guard code.contains("@unchecked Sendable") || code.contains("nonisolated(unsafe)") else { continue }
+        // Attributes may stand between.
+        let above =
+          file.lines[..<index].map { $0.trimmingCharacters(in: .whitespaces) }.last { !$0.hasPrefix("@") } ?? ""
+        #expect(above.hasPrefix("//"), "\(file):\(index + 1)")
+      }
+    }
+  }
+
+  @Test func `every script names its licence and stops at the first error`() {
+    let scripts =
+      SourceTree.files(in: ["scripts"], endingWith: ".sh") + SourceTree.files(in: [".ci"], endingWith: "run")
+    #expect(scripts.count > 3)
+    for script in scripts {
+      #expect(script.lines[1] == "# SPDX-License-Identifier: MIT", "\(script)")
+      #expect(script.lines.contains { $0.hasPrefix("set -eu") }, "\(script)")
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+/// What may be imported where: the table that the tests enforce.
+///
+/// A file may use its own floor and those below, never
+/// one above, and a module outside ours only where it is contained.
+enum Floors {
+  /// The modules of ours, and what each may import of ours and of the system.
+  static let modules: [String: Set<String>] = [
+    "JSON": [],
+    "CEL": ["JSON"],
+    "SignalStore": ["JSON", "Synchronization", "Dispatch", "Glibc"],
+    "SignalHTTP": ["JSON", "CEL", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL"],
+    "signal-server": [
+      "JSON", "CEL", "SignalStore", "SignalHTTP", "ArgumentParser", "Logging", "FoundationEssentials",
+      "Synchronization",
+      "Dispatch", "Glibc",
+    ],
+  ]
+
+  /// One folder inside SignalHTTP.
+  struct Folder {
+    /// The modules that its files may import.
+    var imports: Set<String>
+    /// The other folders whose types its files may name; an empty name is SignalHTTP itself.
+    var uses: Set<String>
+  }
+
+  /// The folders of SignalHTTP, from the ground up.
+  static let folders: [String: Folder] = [
+    "System": Folder(imports: ["Glibc", "CReadiness"], uses: []),
+    "Bytes": Folder(imports: [], uses: []),
+    "HTTP": Folder(imports: [], uses: ["Bytes"]),
+    "WebSocket": Folder(imports: [], uses: ["Bytes"]),
+    "Loop": Folder(imports: ["Dispatch", "Synchronization", "Glibc", "CReadiness"], uses: ["System", "Bytes"]),
+    "Connection": Folder(
+      imports: ["Synchronization"], uses: ["Loop", "WebSocket", "HTTP", "Bytes", "System", ""]),
+    // The hub writes frames, once for all who get them, and its methods run on a loop; it knows no connection.
+    "Hub": Folder(
+      imports: ["SignalStore", "CEL", "JSON", "Synchronization"], uses: ["Loop", "WebSocket", "Bytes"]),
+    "API": Folder(
+      imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
+      uses: ["Hub", "Connection", "Loop", "WebSocket", "HTTP", "Bytes", ""]),
+    "Client": Folder(
+      imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["System", "WebSocket", "HTTP", "Bytes"]),
+    "": Folder(
+      imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
+      uses: ["API", "Hub", "Connection", "Loop", "WebSocket", "HTTP", "Bytes", "System"]),
+  ]
+
+  /// What a single file may import beyond its folder, and why.
+  static let exceptions: [String: Set<String>] = [
+    // SHA-1 of the opening handshake.
+    "Sources/SignalHTTP/WebSocket/WebSocketHandshake.swift": ["COpenSSL"],
+    // The type `iovec`, which it hands to SocketHandle; no call.
+    "Sources/SignalHTTP/Connection/Connection.swift": ["Glibc"],
+  ]
+
+  /// What a single file may name beyond its folder, and why.
+  static let useExceptions: [String: Set<String>] = [:]
+}
