@@ -84,8 +84,13 @@ struct PrecedenceTests {
       Start(flags: [setting.flag, text]), Start(flags: ["\(setting.flag)=\(text)"]),
     ]
     for start in starts {
-      // The ping interval must stay below the idle timeout, which 20s and 11s are not above.
-      let flags = name == "websocket.idle-timeout" ? start.flags + ["--websocket-ping-interval", "1s"] : start.flags
+      // Some settings go together with another one.
+      let flags =
+        switch name {
+        case "websocket.idle-timeout": start.flags + ["--websocket-ping-interval", "1s"]
+        case "store.list-limit": start.flags + ["--store-list-default", "1"]
+        default: start.flags
+        }
       let resolved = try Start(file: start.file, environment: start.environment, flags: flags).resolved()
       #expect(resolved.settings != Settings())
       #expect(resolved.source(of: setting) != .builtIn)
@@ -109,6 +114,11 @@ struct PrecedenceTests {
       #expect(setting.assign(setting.texts(settings), &settings), "\(setting.name)")
       #expect(settings == Settings(), "\(setting.name)")
     }
+  }
+
+  @Test func `smaller bodies alone are a choice`() throws {
+    let resolved = try Start(file: "http.body-bytes: 1KiB").resolved()
+    #expect(resolved.settings.http.bodyBytes < resolved.settings.store.valueBytes)
   }
 
   @Test func `a group without settings in it is nothing`() throws {
@@ -220,6 +230,15 @@ struct RefusalTests {
         Start(flags: ["--websocket-idle-timeout", "25s"]),
         "websocket.idle-timeout: must be longer than websocket.ping-interval, 25s, or every quiet client is dropped "
           + "(flag --websocket-idle-timeout)"
+      ),
+      (
+        Start(file: "store:\n  value-bytes: 2MiB"),
+        "store.value-bytes: must not be larger than http.body-bytes, 1MiB, or no request can set such a value (f.yaml:2)"
+      ),
+      (
+        Start(environment: ["SIGNAL_STORE_LIST_LIMIT": "50"]),
+        "store.list-default: must not be larger than store.list-limit, 50, the largest page "
+          + "(environment SIGNAL_STORE_LIST_LIMIT)"
       ),
     ] as [(Start, String)])
   private func `a wrong setting is one line that names it, its source and the nearest name`(

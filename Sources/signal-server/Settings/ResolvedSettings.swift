@@ -116,13 +116,29 @@ struct ResolvedSettings: Equatable, Sendable {
 
   /// Checks what no single value can tell.
   private func checkTogether() throws(ConfigurationError) {
-    guard settings.webSocket.idleTimeout > settings.webSocket.pingInterval else {
-      let name = "websocket.idle-timeout"
-      let interval = SettingText.text(duration: settings.webSocket.pingInterval)
-      throw .contradiction(
-        name, sources[name] ?? sources["websocket.ping-interval"] ?? .builtIn,
-        rule: "must be longer than websocket.ping-interval, \(interval), or every quiet client is dropped")
+    let quiet = settings.webSocket
+    if quiet.idleTimeout <= quiet.pingInterval {
+      throw contradiction(
+        "websocket.idle-timeout", "websocket.ping-interval", "must be longer than",
+        "or every quiet client is dropped")
     }
+    // Smaller bodies alone are a choice; larger values alone are a mistake that shows only when one is set.
+    if settings.store.valueBytes > settings.http.bodyBytes, sources["store.value-bytes"] != nil {
+      throw contradiction(
+        "store.value-bytes", "http.body-bytes", "must not be larger than", "or no request can set such a value")
+    }
+    if settings.store.listDefault > settings.store.listLimit {
+      throw contradiction("store.list-default", "store.list-limit", "must not be larger than", "the largest page")
+    }
+  }
+
+  /// Two settings that do not go together; the source told is that of the first that was set.
+  private func contradiction(
+    _ name: String, _ other: String, _ relation: String, _ reason: String
+  ) -> ConfigurationError {
+    let value = Settings.byName[other].map { $0.text(in: settings) } ?? ""
+    let source = sources[name] ?? sources[other] ?? .builtIn
+    return .contradiction(name, source, rule: "\(relation) \(other), \(value), \(reason)")
   }
 
   private static func nearest(to name: String) -> Setting? {

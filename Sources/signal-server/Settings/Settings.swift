@@ -59,6 +59,12 @@ struct Settings: Equatable, Sendable {
     var subscriptionsPerConnection = 128
     var patternsPerSubscription = 32
     var filterBytes = 4 << 10
+    var filterNodes = 512
+    var filterDepth = 32
+    var filterBudget = 1_000_000
+    var filterCreated = 1 << 20
+    var snapshotBytes = 64 << 10
+    var turnProperties = 10_000
   }
 
   /// Limits of what is held.
@@ -69,7 +75,9 @@ struct Settings: Equatable, Sendable {
     var historyChanges = 100_000
     var historyBytes = 64 << 20
     var transactionOperations = 1000
+    var listDefault = 100
     var listLimit = 1000
+    var listBytes = 4 << 20
     var pathBytes = 1024
     var pathDepth = 32
     var segmentBytes = 255
@@ -120,6 +128,14 @@ extension Settings {
     .integer(
       "live.patterns-per-subscription", \.live.patternsPerSubscription, 1...10_000, "patterns of one subscription"),
     .bytes("live.filter-bytes", \.live.filterBytes, 1...1 << 20, "source text of an expression"),
+    .integer("live.filter-nodes", \.live.filterNodes, 1...100_000, "literals, names and operators of an expression"),
+    .integer("live.filter-depth", \.live.filterDepth, 1...128, "nesting of parentheses in an expression"),
+    .integer("live.filter-budget", \.live.filterBudget, 1...1_000_000_000, "work of one evaluation, in units of 5 ns"),
+    .bytes("live.filter-created", \.live.filterCreated, 1...1 << 30, "text and elements that one evaluation makes"),
+    .bytes("live.snapshot-bytes", \.live.snapshotBytes, 1 << 10...1 << 30, "piece of a snapshot made at a time"),
+    .integer(
+      "live.turn-properties", \.live.turnProperties, 1...1_000_000, "properties looked at before others have their turn"
+    ),
 
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)"),
     .bytes("store.value-bytes", \.store.valueBytes, 1...jsonCeiling, "one value, without insignificant space (413)"),
@@ -128,9 +144,11 @@ extension Settings {
     .bytes("store.history-bytes", \.store.historyBytes, 0...1 << 40, "memory for these changes"),
     .integer(
       "store.transaction-operations", \.store.transactionOperations, 1...1_000_000, "operations of one transaction"),
+    .integer("store.list-default", \.store.listDefault, 1...1_000_000, "properties in a page that names no limit"),
     .integer("store.list-limit", \.store.listLimit, 1...1_000_000, "properties in one page of a list"),
+    .bytes("store.list-bytes", \.store.listBytes, 1...1 << 30, "size after which a page ends early"),
     .bytes("store.path-bytes", \.store.pathBytes, 1...1 << 16, "a whole path"),
-    .integer("store.path-depth", \.store.pathDepth, 1...1024, "segments of a path"),
+    .integer("store.path-depth", \.store.pathDepth, 1...256, "segments of a path"),
     .bytes("store.segment-bytes", \.store.segmentBytes, 1...1 << 16, "one segment of a path"),
   ]
 
