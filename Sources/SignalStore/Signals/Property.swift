@@ -10,21 +10,41 @@ public enum StartingPoint: Sendable, Hashable {
   case future
 }
 
-/// Calls a closure with the new value, or with the new and the old one; the entry of a ``Property``.
+/// A closure that takes the new and the old value; see ``MessageCall``.
 @usableFromInline
-enum ValueObserver<Value: Sendable>: ObserverBody {
-  case value(@Sendable (Value) -> Void)
-  case change(@Sendable (Value, Value) -> Void)
+struct ChangeCall<Value> {
+  @usableFromInline let closure: @Sendable (Value, Value) -> Void
+
+  @inlinable
+  init(_ closure: @escaping @Sendable (Value, Value) -> Void) { self.closure = closure }
+}
+
+/// A ``ChangeCall`` where it lies; see ``MessageCallInPlace``.
+@usableFromInline
+struct ChangeCallInPlace<Value>: ~Copyable {
+  @usableFromInline let closure: @Sendable (Value, Value) -> Void
 
   @inlinable @inline(__always)
-  func call(_ message: ValueChange<Value>) {
-    switch self {
-    case .value(let closure): closure(message.new)
-    case .change(let closure): closure(message.new, message.old)
+  borrowing func callAsFunction(_ new: Value, _ old: Value) { closure(new, old) }
+}
+
+/// The observers of a ``Property``: they take the new value, or, of the second kind, the new and the old one.
+@usableFromInline
+enum ValueKind<Value: Sendable>: ObserverKind {
+  @inlinable @inline(__always)
+  static func call(_ closure: UnsafePointer<ErasedClosure>, flags: UInt64, _ message: ValueChange<Value>) {
+    if flags & Stamp.secondKind == 0 {
+      unsafe closure.withMemoryRebound(to: MessageCallInPlace<Value>.self, capacity: 1) {
+        unsafe $0.pointee(message.new)
+      }
+    } else {
+      unsafe closure.withMemoryRebound(to: ChangeCallInPlace<Value>.self, capacity: 1) {
+        unsafe $0.pointee(message.new, message.old)
+      }
     }
   }
 
-  @usableFromInline
+  @inlinable
   static func conflate(_ dropped: inout ValueChange<Value>, into next: inout ValueChange<Value>) {
     swap(&dropped.old, &next.old)
   }
@@ -60,7 +80,7 @@ struct VersionedValue<Value: Sendable>: Sendable {
 ///     at this moment (also when you subscribe from inside an observer of the same property); then it comes in its turn.
 /// 13. Setting an equal value is a set like any other, unless the property was made with `skipsEqual`.
 public final class Property<Value: Sendable>: Sendable {
-  @usableFromInline let core: DeliveryCore<ValueObserver<Value>, VersionedValue<Value>>
+  @usableFromInline let core: DeliveryCore<ValueKind<Value>, VersionedValue<Value>>
 
   /// Whether a set from the first to the second value changes nothing; nil when every set counts.
   @usableFromInline let isUnchanged: (@Sendable (Value, Value) -> Bool)?
@@ -89,7 +109,7 @@ public final class Property<Value: Sendable>: Sendable {
   /// Setting it tells all observers.
   @inlinable
   public var value: Value {
-    get { core.guarded.withLock { $0.memory.value } }
+    get { core.list.lock.withLock { _ in unsafe core.memory.value } }
     set { set(newValue) }
   }
 
@@ -114,7 +134,7 @@ public final class Property<Value: Sendable>: Sendable {
     -> Result
   {
     while true {
-      let seen = core.guarded.withLock { $0.memory }
+      let seen = core.list.lock.withLock { _ in unsafe core.memory }
       var value = seen.value
       let result = try change(&value)
       if let isUnchanged, isUnchanged(seen.value, value) { return result }
@@ -127,13 +147,13 @@ public final class Property<Value: Sendable>: Sendable {
   /// False if it has another one.
   @discardableResult @inlinable
   func store(_ value: Value, over version: UInt64?) -> Bool {
-    typealias Core = DeliveryCore<ValueObserver<Value>, VersionedValue<Value>>
+    typealias Core = DeliveryCore<ValueKind<Value>, VersionedValue<Value>>
     // The old value leaves the lock inside the change, and is released after it.
-    let stored: (change: ValueChange<Value>, route: Core.Route)? = core.guarded.withLock { guarded in
-      if let version, guarded.memory.version != version { return nil }
+    let stored: (change: ValueChange<Value>, route: Core.Route)? = core.list.lock.withLock { guarded in
+      if let version, unsafe core.memory.version != version { return nil }
       var change = ValueChange(new: value, old: value)
-      swap(&change.old, &guarded.memory.value)
-      guarded.memory.version += 1
+      unsafe swap(&change.old, &core.memory.value)
+      unsafe core.memory.version += 1
       return (change, core.route(change, &guarded))
     }
     guard let stored else { return false }
@@ -146,25 +166,25 @@ public final class Property<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - start: Whether the value of now comes first.
   ///   - observer: Gets the values, in the order in which they were set.
+  @inlinable
   public func subscribe(
     from start: StartingPoint = .current, _ observer: @escaping @Sendable (_ new: Value) -> Void
   ) -> Subscription {
-    subscribe(.value(observer), from: start)
-  }
-
-  /// Calls `observer` with the new and the old value at each set from now on.
-  public func subscribe(_ observer: @escaping @Sendable (_ new: Value, _ old: Value) -> Void) -> Subscription {
-    subscribe(.change(observer), from: .future)
-  }
-
-  func subscribe(_ body: ValueObserver<Value>, from start: StartingPoint) -> Subscription {
-    core.subscribe(body, source: self) { memory in
-      start == .current ? ValueChange(new: memory.value, old: memory.value) : nil
+    let closure = ErasedClosure(retaining: MessageCall(observer))
+    switch start {
+    case .current: return core.subscribe(closure) { ValueChange(new: $0.value, old: $0.value) }
+    case .future: return core.subscribe(closure)
     }
   }
 
+  /// Calls `observer` with the new and the old value at each set from now on.
+  @inlinable
+  public func subscribe(_ observer: @escaping @Sendable (_ new: Value, _ old: Value) -> Void) -> Subscription {
+    core.subscribe(ErasedClosure(retaining: ChangeCall(observer)), flags: Stamp.secondKind)
+  }
+
   /// How many observers are subscribed.
-  public var observerCount: Int { core.observerCount }
+  public var observerCount: Int { core.list.count }
 }
 
 extension Property where Value: Equatable {
@@ -176,15 +196,4 @@ extension Property where Value: Equatable {
       self.init(value, pending: pending)
     }
   }
-}
-
-extension Property: SubscriptionSource {
-  @usableFromInline
-  package func cancel(_ subscription: Subscription) { core.cancel(subscription) }
-  @usableFromInline
-  package func release(_ subscription: Subscription) { core.release(subscription) }
-  @usableFromInline
-  package func detach(_ subscription: Subscription) { core.detach(subscription) }
-  @usableFromInline
-  package func isActive(_ subscription: Subscription) -> Bool { core.isActive(subscription) }
 }

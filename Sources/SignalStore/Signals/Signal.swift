@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: MIT
 
-import Synchronization
+public import Synchronization
 
-/// Calls a closure for each message; the entry of a ``Signal``.
+/// A closure that takes a message.
+///
+/// In a structure of its own because that keeps the closure in its most general form, whatever the message type is.
 @usableFromInline
-struct MessageObserver<Message: Sendable>: ObserverBody {
+struct MessageCall<Message> {
   @usableFromInline let closure: @Sendable (Message) -> Void
 
   @inlinable
   init(_ closure: @escaping @Sendable (Message) -> Void) { self.closure = closure }
+}
+
+/// A ``MessageCall`` where it lies.
+///
+/// Not copyable, so that calling it borrows it: a copy would cost an atomic retain and release per call, which is most of
+/// the price of a call.
+@usableFromInline
+struct MessageCallInPlace<Message>: ~Copyable {
+  @usableFromInline let closure: @Sendable (Message) -> Void
 
   @inlinable @inline(__always)
-  func call(_ message: Message) { closure(message) }
+  borrowing func callAsFunction(_ message: Message) { closure(message) }
+}
 
-  @usableFromInline
+/// The observers of a ``Signal``.
+@usableFromInline
+enum MessageKind<Message: Sendable>: ObserverKind {
+  @inlinable @inline(__always)
+  static func call(_ closure: UnsafePointer<ErasedClosure>, flags: UInt64, _ message: Message) {
+    unsafe closure.withMemoryRebound(to: MessageCallInPlace<Message>.self, capacity: 1) {
+      unsafe $0.pointee(message)
+    }
+  }
+
+  @inlinable
   static func conflate(_ dropped: inout Message, into next: inout Message) {}
 }
 
@@ -43,7 +65,7 @@ struct MessageObserver<Message: Sendable>: ObserverBody {
 ///    from anywhere.
 /// 9. Sending takes no memory, unless the message has to wait in a queue that is longer than ever before.
 public final class Signal<Message: Sendable>: Sendable {
-  @usableFromInline let core: DeliveryCore<MessageObserver<Message>, Message?>
+  @usableFromInline let core: DeliveryCore<MessageKind<Message>, Message?>
 
   /// Whether the last message is remembered for those who subscribe later.
   @usableFromInline let remembers: Bool
@@ -68,11 +90,11 @@ public final class Signal<Message: Sendable>: Sendable {
     }
   }
 
-  @usableFromInline
+  @inlinable @inline(never)
   func sendRemembered(_ message: Message) {
     var previous: Message? = message
-    let route = core.guarded.withLock { guarded in
-      swap(&previous, &guarded.memory)
+    let route: DeliveryCore<MessageKind<Message>, Message?>.Route = core.list.lock.withLock { guarded in
+      unsafe swap(&previous, &core.memory)
       return core.route(message, &guarded)
     }
     core.follow(route, message)
@@ -92,15 +114,15 @@ public final class Signal<Message: Sendable>: Sendable {
     }
   }
 
-  @usableFromInline
+  @inlinable @inline(never)
   func enqueueRemembered(_ message: Message) {
-    core.guarded.withLock { guarded in
+    core.list.lock.withLock { guarded in
       var previous: Message? = message
-      swap(&previous, &guarded.memory)
+      unsafe swap(&previous, &core.memory)
       // Releasing the previous one here would run a foreign deinit under the caller's lock. It goes into the queue,
       // addressed to nobody, and is released by the drainer.
       if let previous { core.push(previous, target: Stamp.nobody, &guarded) }
-      if !core.isUnobserved { core.push(message, target: 0, &guarded) }
+      if !core.list.isUnobserved { core.push(message, target: 0, &guarded) }
     }
   }
 
@@ -116,17 +138,19 @@ public final class Signal<Message: Sendable>: Sendable {
   ///
   /// A signal that remembers its last message first sends that one: before `subscribe` returns, unless the signal is
   /// delivering at this moment; then it comes in its turn.
+  @inlinable
   public func subscribe(_ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
-    core.subscribe(MessageObserver(observer), source: self) { $0 }
+    let closure = ErasedClosure(retaining: MessageCall(observer))
+    return remembers ? core.subscribe(closure) { $0 } : core.subscribe(closure)
   }
 
   /// How many observers are subscribed.
-  public var observerCount: Int { core.observerCount }
+  public var observerCount: Int { core.list.count }
 
   /// Forgets the remembered message: those who subscribe next get none.
   public func forget() {
     var previous: Message?
-    core.guarded.withLock { swap(&previous, &$0.memory) }
+    core.list.lock.withLock { _ in unsafe swap(&previous, &core.memory) }
   }
 }
 
@@ -134,15 +158,4 @@ extension Signal where Message == Void {
   /// Tells all observers.
   @inlinable
   public func send() { send(()) }
-}
-
-extension Signal: SubscriptionSource {
-  @usableFromInline
-  package func cancel(_ subscription: Subscription) { core.cancel(subscription) }
-  @usableFromInline
-  package func release(_ subscription: Subscription) { core.release(subscription) }
-  @usableFromInline
-  package func detach(_ subscription: Subscription) { core.detach(subscription) }
-  @usableFromInline
-  package func isActive(_ subscription: Subscription) -> Bool { core.isActive(subscription) }
 }

@@ -33,6 +33,7 @@ public final class Subscription: Sendable {
   /// Unchecked because it belongs to the source: it is read and written only under the lock of the source.
   @usableFromInline nonisolated(unsafe) var slot: UnsafeMutableRawPointer?
 
+  @usableFromInline
   package init(source: any SubscriptionSource) {
     self.source = source
     unsafe slot = nil

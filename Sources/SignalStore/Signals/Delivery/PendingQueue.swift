@@ -3,8 +3,8 @@
 /// One message that waits for its delivery.
 @usableFromInline
 struct Pending<Message> {
-  /// Observers whose stamp is higher subscribed after the message was sent and do not get it.
-  @usableFromInline let sequence: UInt64
+  /// Observers whose ``Stamp`` is higher subscribed after the message was sent and do not get it.
+  @usableFromInline let number: UInt64
 
   /// The stamp of the only observer that gets the message; 0 when all do.
   @usableFromInline let target: UInt64
@@ -12,8 +12,8 @@ struct Pending<Message> {
   @usableFromInline var message: Message
 
   @inlinable
-  init(sequence: UInt64, target: UInt64, message: Message) {
-    self.sequence = sequence
+  init(number: UInt64, target: UInt64, message: Message) {
+    self.number = number
     self.target = target
     self.message = message
   }
@@ -26,19 +26,19 @@ struct PendingQueue<Message> {
   @usableFromInline var head = 0
 
   /// How many messages wait.
-  @usableFromInline private(set) var count = 0
+  @usableFromInline var count = 0
 
   /// How many of them are for all observers; only these count against a limit.
-  @usableFromInline private(set) var broadcasts = 0
+  @usableFromInline var broadcasts = 0
 
   /// A ring that became larger than this in a burst is given back when it is empty.
-  static var keptCapacity: Int { 1024 }
+  @usableFromInline static var keptCapacity: Int { 1024 }
 
-  @usableFromInline
+  @inlinable
   init() {}
 
   /// Adds a message at the end.
-  @usableFromInline
+  @inlinable
   mutating func append(_ item: Pending<Message>) {
     if count == ring.count { grow() }
     ring[(head + count) & (ring.count - 1)] = item
@@ -47,7 +47,7 @@ struct PendingQueue<Message> {
   }
 
   /// Takes the oldest message.
-  @usableFromInline
+  @inlinable
   mutating func popFirst() -> Pending<Message>? {
     guard count > 0 else {
       if ring.count > Self.keptCapacity {
@@ -68,6 +68,7 @@ struct PendingQueue<Message> {
   ///
   /// The caller releases what it gets outside of its lock. `conflate` lets the next one for all observers take over
   /// what the dropped one knew.
+  @inlinable
   mutating func popOverflow(
     limit: Int, conflate: (inout Message, inout Message) -> Void
   ) -> Message? {
@@ -97,7 +98,8 @@ struct PendingQueue<Message> {
     return dropped?.message
   }
 
-  private mutating func grow() {
+  @usableFromInline
+  mutating func grow() {
     var larger: [Pending<Message>?] = []
     larger.reserveCapacity(max(4, ring.count * 2))
     for position in 0..<count {

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+
+public import Synchronization
+
+/// The observers of one source, and the word that says who may call them.
+///
+///                    send, nobody delivers                      nothing came in meanwhile
+///        idle (0) ───────────────────────────▶ draining ───────────────────────────────────▶ idle
+///          │                                      │ ▲
+///          │ enqueue                              │ │ message sent, observer cancelled meanwhile
+///          ▼                 deliver              ▼ │
+///        pending ─────────────────────▶ draining + pending ──▶ takes one piece of work after the other, under the lock,
+///                                                              until there is none ──▶ idle
+///
+/// * *draining* is the right to call observers, to take closures out of the table and to compact it. One thread has it.
+/// * *pending* says that the queue has messages or that cancelled closures wait. It is set only under the lock, and
+///   cleared only under the lock by the drainer that found nothing left. So a thread that sees another one drain can
+///   return: its message is in the queue, and that drainer cannot become idle without having looked there.
+/// * The lock guards everything else. No observer is called and nothing of the user is released while it is held.
+///
+/// Nothing here is generic, see ``ErasedClosure``. Unchecked because of the pointers in the table: the rights above are what
+/// makes it safe to share.
+@safe @usableFromInline
+struct ObserverList: ~Copyable, @unchecked Sendable {
+  @usableFromInline static var draining: UInt { 1 }
+  @usableFromInline static var pending: UInt { 2 }
+
+  /// What the lock guards, besides the queue and the memory of the source.
+  ///
+  /// Unchecked: its pointers make it non-Sendable, but they are reached only through the lock.
+  @usableFromInline
+  struct Guarded: ~Copyable, @unchecked Sendable {
+    var editor = ObserverTableEditor()
+    /// Counts subscriptions and queued messages; see ``Stamp``.
+    @usableFromInline var clock: UInt64 = 0
+    /// Observers that are not cancelled.
+    var live = 0
+  }
+
+  @usableFromInline let state: Atomic<UInt>
+  @usableFromInline let table: ObserverTable
+  @usableFromInline let lock: Mutex<Guarded>
+
+  @usableFromInline
+  init() {
+    state = Atomic(0)
+    table = ObserverTable()
+    lock = Mutex(Guarded())
+  }
+
+  deinit {
+    lock.withLock { $0.editor.destroy(table) }
+  }
+
+  /// Whether there is no entry at all; exact for what happened before on this thread.
+  @inlinable var isUnobserved: Bool { table.used.load(ordering: .relaxed) == 0 }
+
+  /// Observers that are not cancelled.
+  var count: Int { lock.withLock { $0.live } }
+
+  // MARK: The right to drain
+
+  /// Takes the right to drain, if nobody has it and nothing is pending.
+  @inlinable
+  func begin() -> Bool {
+    state.compareExchange(
+      expected: 0, desired: Self.draining, successOrdering: .acquiring, failureOrdering: .relaxed
+    ).exchanged
+  }
+
+  /// Takes the right to drain, if nobody has it and something is pending.
+  @inlinable
+  func beginPending() -> Bool {
+    var seen = state.load(ordering: .relaxed)
+    while seen & Self.pending != 0, seen & Self.draining == 0 {
+      let (won, current) = state.weakCompareExchange(
+        expected: seen, desired: seen | Self.draining, successOrdering: .acquiring, failureOrdering: .relaxed)
+      if won { return true }
+      seen = current
+    }
+    return false
+  }
+
+  /// Gives the right to drain back, unless something came in meanwhile.
+  @inlinable
+  func end() -> Bool {
+    state.compareExchange(
+      expected: Self.draining, desired: 0, successOrdering: .releasing, failureOrdering: .relaxed
+    ).exchanged
+  }
+
+  /// Gives the right to drain back.
+  ///
+  /// Needs the lock, and that nothing is left to do.
+  @inlinable
+  func endLocked() { state.store(0, ordering: .releasing) }
+
+  /// Tells the drainer of now, or the next one, that there is something to do.
+  ///
+  /// Needs the lock, which also orders it.
+  @inlinable
+  func setPending() { state.bitwiseOr(Self.pending, ordering: .relaxed) }
+
+  /// Takes the closures of those cancelled while somebody was draining.
+  ///
+  /// Needs the lock and the right to drain.
+  @usableFromInline
+  func takeDead(_ guarded: inout Guarded) -> [ErasedClosure]? {
+    if unsafe guarded.editor.dead.isEmpty { return nil }
+    let closures = guarded.editor.takeDead()
+    guarded.editor.compactIfNeeded(table)
+    return closures
+  }
+
+  // MARK: Subscriptions
+
+  /// Adds an observer behind all others; its order, to address a first message to it.
+  ///
+  /// Needs the lock. `flags` are bits of ``Stamp``.
+  @usableFromInline
+  func append(
+    _ closure: ErasedClosure, flags: UInt64, token: Subscription, _ guarded: inout Guarded
+  ) -> UInt64 {
+    guarded.clock += Stamp.step
+    let entry = ObserverEntry(stamp: guarded.clock | flags, closure: closure, token: token)
+    let slot = unsafe guarded.editor.append(entry, to: table)
+    unsafe token.slot = UnsafeMutableRawPointer(slot)
+    guarded.live += 1
+    return guarded.clock
+  }
+
+  /// Adds an observer behind all others.
+  @usableFromInline
+  func append(_ closure: ErasedClosure, flags: UInt64, token: Subscription) {
+    lock.withLock { _ = append(closure, flags: flags, token: token, &$0) }
+  }
+
+  /// Ends a subscription.
+  func cancel(_ token: Subscription) {
+    // The closure is released after the lock.
+    let closure: ErasedClosure? = lock.withLock { guarded in
+      guard let slot = unsafe Self.slot(of: token) else { return nil }
+      return unsafe remove(slot, &guarded)
+    }
+    closure?.release()
+  }
+
+  /// The token goes away: ends its subscription, unless that is detached.
+  func release(_ token: Subscription) {
+    let closure: ErasedClosure? = lock.withLock { guarded in
+      guard let slot = unsafe Self.slot(of: token) else { return nil }
+      if unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.detached == 0 {
+        return unsafe remove(slot, &guarded)
+      }
+      unsafe token.slot = nil
+      unsafe slot.pointee.token = nil
+      return nil
+    }
+    closure?.release()
+  }
+
+  /// Sets or clears flags of a running subscription.
+  func change(_ token: Subscription, set flags: UInt64) {
+    lock.withLock { _ in
+      guard let slot = unsafe Self.slot(of: token) else { return }
+      unsafe slot.pointee.stamp.bitwiseOr(flags, ordering: .relaxed)
+    }
+  }
+
+  /// Whether the subscription has not ended.
+  func isActive(_ token: Subscription) -> Bool {
+    lock.withLock { _ in unsafe Self.slot(of: token) != nil }
+  }
+
+  /// Ends the subscription of an entry; only the drainer may, its closure is taken out later.
+  @usableFromInline
+  func retire(_ slot: ObserverTable.Slot) {
+    lock.withLock { unsafe retire(slot, &$0) }
+  }
+
+  /// The entry of a token; it stays where it is as long as the caller has the right to drain.
+  @usableFromInline
+  func entry(of token: Subscription) -> ObserverTable.Slot? {
+    unsafe lock.withLock { _ in unsafe Self.slot(of: token) }
+  }
+
+  /// The entry of a token.
+  ///
+  /// Needs the lock.
+  private static func slot(of token: Subscription) -> ObserverTable.Slot? {
+    unsafe token.slot?.assumingMemoryBound(to: ObserverEntry.self)
+  }
+
+  /// Marks an entry, and takes its closure out if nobody is draining.
+  ///
+  /// Needs the lock; the caller releases the closure after it.
+  private func remove(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) -> ErasedClosure? {
+    // Only with nothing pending: with messages in the queue, a thread on its way to deliver them counts on finding the
+    // right free. Taken and given back under the lock, the right is never seen taken here by anyone who then gives up.
+    guard begin() else {
+      unsafe retire(slot, &guarded)
+      return nil
+    }
+    unsafe mark(slot, &guarded)
+    let closure = unsafe guarded.editor.takeClosure(of: slot)
+    guarded.editor.compactIfNeeded(table)
+    endLocked()
+    return closure
+  }
+
+  private func retire(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) {
+    if unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.cancelled != 0 { return }
+    unsafe mark(slot, &guarded)
+    unsafe guarded.editor.bury(slot)
+    setPending()
+  }
+
+  private func mark(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) {
+    unsafe slot.pointee.stamp.bitwiseOr(Stamp.cancelled, ordering: .relaxed)
+    if let token = unsafe slot.pointee.token {
+      unsafe token._withUnsafeGuaranteedRef { unsafe $0.slot = nil }
+      unsafe slot.pointee.token = nil
+    }
+    guarded.live -= 1
+  }
+}
