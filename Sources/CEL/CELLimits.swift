@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+/// What an expression may cost: to compile, and each time it is evaluated.
+///
+/// With these, text from a stranger is safe to compile and to run; every one is checked before the memory or the time
+/// it bounds is spent.
+public struct CELLimits: Sendable, Equatable {
+  /// The longest source in UTF-8 bytes; default 4096.
+  public var sourceBytes: Int
+  /// How many nodes the syntax tree may have: literals, names, operators, calls, elements; default 512.
+  public var nodes: Int
+  /// How deep parentheses, brackets, braces and arguments may be nested; default 32, which is also the least the
+  /// language asks for. Chains of operators, selections and `?:` are not nesting; they count as nodes.
+  public var depth: Int
+  /// The budget of one evaluation in units of about five nanoseconds: a step of a loop, a node that is compared, eight
+  /// bytes that are searched or copied; default 1 000 000. An evaluation that exceeds it ends with
+  /// ``EvaluationError/Reason/budgetExceeded``, which no operator absorbs.
+  public var evaluationBudget: Int
+  /// How many bytes of text and how many elements of lists and maps one evaluation may create; default 1 048 576.
+  /// What a program only reads does not count.
+  public var createdSize: Int
+
+  /// Limits that differ from the defaults in what is named.
+  public init(
+    sourceBytes: Int = 4096, nodes: Int = 512, depth: Int = 32, evaluationBudget: Int = 1_000_000,
+    createdSize: Int = 1_048_576
+  ) {
+    self.sourceBytes = sourceBytes
+    self.nodes = nodes
+    self.depth = depth
+    self.evaluationBudget = evaluationBudget
+    self.createdSize = createdSize
+  }
+
+  /// How deep lists and maps may be nested that are compared, or returned as a ``CELValue``.
+  static let valueDepth = 512
+}

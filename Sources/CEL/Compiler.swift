@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+
+/// Turns checked syntax into instructions. It walks with a stack of its own, not by recursion.
+struct Compiler {
+  /// A jump's destination before it is known.
+  private typealias Label = UInt32
+
+  private enum Task {
+    case node(Syntax.ID)
+    case emit(Instruction, Int)
+    /// Changes the count of values: what follows an unconditional jump does not find what that left.
+    case depth(Int)
+    case place(Label)
+    /// The variables of a scope are the values pushed last.
+    case bind(scope: Int)
+  }
+
+  let syntax: Syntax
+  private(set) var instructions: [Instruction] = []
+  /// Where in the source an error of each instruction points.
+  private(set) var positions: [UInt32] = []
+  private(set) var constants = Pool()
+  private(set) var values: [Value] = []
+  /// The slots of the variables that are used.
+  private(set) var variables: Set<Int> = []
+  /// The most values that are on the stack at any time.
+  private(set) var stackSize = 0
+  private var depth = 0
+  private var tasks: [Task] = []
+  private var places: [UInt32] = []
+  private var strings: [[UInt8]: Value] = [:]
+  private var indices: [[UInt8]: UInt32] = [:]
+  /// Where on the stack the first variable of a scope is.
+  private var scopePlaces: [Int: Int] = [:]
+  /// The values of the nodes that are literals, or lists or maps of literals.
+  private var literals: [Value?] = []
+
+  init(_ syntax: Syntax) {
+    self.syntax = syntax
+    for node in syntax.nodes {
+      let literal = literal(node.kind)
+      literals.append(literal)
+    }
+    tasks = [.node(syntax.root)]
+    while let task = tasks.popLast() {
+      switch task {
+      case .node(let id): visit(id)
+      case .emit(let instruction, let position): emit(instruction, at: position)
+      case .depth(let change): depth += change
+      case .place(let label): places[Int(label)] = UInt32(instructions.count)
+      case .bind(let scope): scopePlaces[scope] = depth - syntax.scopes[scope].names.count
+      }
+    }
+    for index in instructions.indices { instructions[index] = resolved(instructions[index]) }
+  }
+
+  // MARK: - Constants
+
+  private mutating func literal(_ kind: Syntax.Kind) -> Value? {
+    switch kind {
+    case .null: return .null
+    case .bool(let value): return Value(value)
+    case .int(let value): return Value(value)
+    case .uint(let value): return Value(value)
+    case .double(let value): return Value(value)
+    case .string(let text): return string(text)
+    case .bytes(let content): return constants.add(text: content, .bytes, as: .constants)
+    case .type(let kind): return Value(type: kind)
+    case .list(let elements):
+      let values = elements.compactMap { $0.isOptional ? nil : literals[$0.value] }
+      return values.count == elements.count ? constants.add(list: values, .list, as: .constants) : nil
+    default: return nil
+    }
+  }
+
+  private mutating func string(_ text: [UInt8]) -> Value {
+    if let value = strings[text] { return value }
+    let value = constants.add(text: text, .string, as: .constants)
+    strings[text] = value
+    return value
+  }
+
+  private mutating func constant(_ value: Value) -> UInt32 {
+    values.append(value)
+    return UInt32(values.count - 1)
+  }
+
+  private mutating func name(_ field: [UInt8]) -> UInt32 {
+    if let index = indices[field] { return index }
+    let index = constant(string(field))
+    indices[field] = index
+    return index
+  }
+
+  // MARK: - Nodes
+
+  private mutating func label() -> Label {
+    places.append(0)
+    return UInt32(places.count - 1)
+  }
+
+  /// The tasks are done in this order, before all that are waiting.
+  private mutating func next(_ tasks: [Task]) { self.tasks.append(contentsOf: tasks.reversed()) }
+
+  private mutating func visit(_ id: Syntax.ID) {
+    let node = syntax.nodes[id]
+    let position = node.position
+    if let literal = literals[id] { return emit(.constant(constant(literal)), at: position) }
+    switch node.kind {
+    case .variable(let slot): emit(.variable(use(slot)), at: position)
+    case .local(let local):
+      let place = (scopePlaces[local.scope] ?? 0) + (local.isSecond ? 1 : 0)
+      emit(.local(UInt32(place)), at: position)
+    case .select(let operand, let field, let isOptional):
+      let name = name(field)
+      if !isOptional, case .variable(let slot) = syntax.nodes[operand].kind {
+        emit(.selectVariable(use(slot), name), at: position)
+      } else {
+        next([.node(operand), .emit(isOptional ? .selectOptional(name) : .select(name), position)])
+      }
+    case .has(let operand, let field): next([.node(operand), .emit(.has(name(field)), position)])
+    case .index(let operand, let index, let isOptional):
+      next([.node(operand), .node(index), .emit(isOptional ? .indexOptional : .index, position)])
+    case .not(let operand): next([.node(operand), .emit(.not, position)])
+    case .negate(let operand): next([.node(operand), .emit(.negate, position)])
+    case .binary(let operation, let left, let right):
+      next([.node(left), .node(right), .emit(instruction(for: operation), position)])
+    case .and(let left, let right):
+      let end = label()
+      next([.node(left), .emit(.jumpIfFalse(end), position), .node(right), .emit(.and, position), .place(end)])
+    case .or(let left, let right):
+      let end = label()
+      next([.node(left), .emit(.jumpIfTrue(end), position), .node(right), .emit(.or, position), .place(end)])
+    case .conditional(let condition, let yes, let no):
+      let (otherwise, end) = (label(), label())
+      next([
+        .node(condition), .emit(.branch(otherwise, end), position), .node(yes), .emit(.jump(end), position),
+        .place(otherwise), .depth(-1), .node(no), .place(end),
+      ])
+    case .list(let elements):
+      next(
+        [.emit(.newList, position)]
+          + elements.flatMap { element -> [Task] in
+            let place = syntax.nodes[element.value].position
+            return [.node(element.value), .emit(element.isOptional ? .appendOptional : .append, place)]
+          })
+    case .map(let entries):
+      next(
+        [.emit(.newMap, position)]
+          + entries.flatMap { entry -> [Task] in
+            let place = syntax.nodes[entry.key].position
+            return [
+              .node(entry.key), .node(entry.value), .emit(entry.isOptional ? .insertOptional : .insert, place),
+            ]
+          })
+    case .call(let name, let receiver, let arguments):
+      let all = (receiver.map { [$0] } ?? []) + arguments
+      // The checker has found the name, and all overloads of a name are one function.
+      guard let overload = Functions.overloads(name, isMember: receiver != nil).first else { return }
+      next(all.map { .node($0) } + [.emit(.call(overload.function, UInt8(truncatingIfNeeded: all.count)), position)])
+    case .comprehension(let comprehension): visit(comprehension, position)
+    case .bind(let scope, let value, let body):
+      next([.node(value), .bind(scope: scope), .node(body), .emit(.dropBelow, position)])
+    case .optionalMap(let scope, let value, let body, let isFlat):
+      let end = label()
+      next([
+        .node(value), .emit(.unwrapOptional(end), position), .bind(scope: scope), .node(body),
+        .emit(.wrapOptional(isFlat: isFlat), position), .emit(.dropBelow, position), .place(end),
+      ])
+    case .null, .bool, .int, .uint, .double, .string, .bytes, .type:
+      break  // Literals; their constants have been emitted.
+    }
+  }
+
+  private mutating func visit(_ comprehension: Syntax.Comprehension, _ position: Int) {
+    let names = UInt8(syntax.scopes[comprehension.scope].names.count)
+    let (start, exit, end) = (label(), label(), label())
+    let macro = comprehension.macro
+    var tasks: [Task] = [
+      .node(comprehension.range), .emit(.loop(macro, names, end), position), .bind(scope: comprehension.scope),
+      .place(start), .emit(.next(names, exit), position),
+    ]
+    if let filter = comprehension.filter {
+      tasks += [.node(filter), .emit(.filter(names, start, exit), syntax.nodes[filter].position)]
+    }
+    tasks += [
+      .node(comprehension.body),
+      .emit(.accumulate(macro, names, start, exit), syntax.nodes[comprehension.body].position),
+      .place(exit), .emit(.endLoop(names), position), .place(end),
+    ]
+    next(tasks)
+  }
+
+  private mutating func use(_ slot: Int) -> UInt8 {
+    variables.insert(slot)
+    return UInt8(truncatingIfNeeded: slot)
+  }
+
+  private func instruction(for operation: BinaryOperator) -> Instruction {
+    switch operation {
+    case .add: .add
+    case .subtract: .subtract
+    case .multiply: .multiply
+    case .divide: .divide
+    case .remainder: .remainder
+    case .equal: .equal
+    case .notEqual: .notEqual
+    case .less: .less
+    case .lessEqual: .lessEqual
+    case .greater: .greater
+    case .greaterEqual: .greaterEqual
+    case .in: .in
+    }
+  }
+
+  // MARK: - Instructions
+
+  private mutating func emit(_ instruction: Instruction, at position: Int) {
+    instructions.append(instruction)
+    positions.append(UInt32(truncatingIfNeeded: position))
+    depth += Self.effect(of: instruction)
+    stackSize = max(stackSize, depth)
+  }
+
+  /// How many values more, or fewer, are on the stack after an instruction that does not jump.
+  private static func effect(of instruction: Instruction) -> Int {
+    switch instruction {
+    case .constant, .variable, .local, .selectVariable, .newList, .newMap: 1
+    case .select, .selectOptional, .has, .not, .negate, .jump, .jumpIfFalse, .jumpIfTrue, .next, .unwrapOptional,
+      .wrapOptional:
+      0
+    case .index, .indexOptional, .equal, .notEqual, .less, .lessEqual, .greater, .greaterEqual, .add, .subtract,
+      .multiply, .divide, .remainder, .in, .and, .or, .branch, .append, .appendOptional, .accumulate, .filter,
+      .dropBelow:
+      -1
+    case .insert, .insertOptional: -2
+    case .call(_, let count): 1 - Int(count)
+    case .loop(_, let names, _): 2 + Int(names)
+    case .endLoop(let names): -2 - Int(names)
+    }
+  }
+
+  /// The instruction with places for its labels.
+  private func resolved(_ instruction: Instruction) -> Instruction {
+    switch instruction {
+    case .jump(let label): .jump(places[Int(label)])
+    case .jumpIfFalse(let label): .jumpIfFalse(places[Int(label)])
+    case .jumpIfTrue(let label): .jumpIfTrue(places[Int(label)])
+    case .branch(let otherwise, let end): .branch(places[Int(otherwise)], places[Int(end)])
+    case .loop(let macro, let names, let end): .loop(macro, names, places[Int(end)])
+    case .next(let names, let exit): .next(names, places[Int(exit)])
+    case .accumulate(let macro, let names, let start, let exit):
+      .accumulate(macro, names, places[Int(start)], places[Int(exit)])
+    case .filter(let names, let start, let exit): .filter(names, places[Int(start)], places[Int(exit)])
+    case .unwrapOptional(let end): .unwrapOptional(places[Int(end)])
+    default: instruction
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+
+/// Arithmetic (langdef "Overflow"): integers that leave their range are errors, and so is dividing them by zero.
+extension Evaluator {
+  /// Two doubles, when one of the values is a double and the other an integer that the environment lets become one.
+  @inline(__always)
+  private func doubles(_ left: Value, _ right: Value) -> (Double, Double)? {
+    if left.kind == .double, right.kind == .double { return (left.double, right.double) }
+    guard program.environment.mixedArithmetic else { return nil }
+    switch (left.kind, right.kind) {
+    case (.double, .int): return (left.double, Double(right.int))
+    case (.double, .uint): return (left.double, Double(right.uint))
+    case (.int, .double): return (Double(left.int), right.double)
+    case (.uint, .double): return (Double(left.uint), right.double)
+    default: return nil
+    }
+  }
+
+  private func checked(_ result: (partialValue: Int64, overflow: Bool)) -> Value {
+    result.overflow ? error(.overflow) : Value(result.partialValue)
+  }
+
+  private func checked(_ result: (partialValue: UInt64, overflow: Bool)) -> Value {
+    result.overflow ? error(.overflow) : Value(result.partialValue)
+  }
+
+  mutating func add(_ left: Value, _ right: Value) -> Value {
+    switch (left.kind, right.kind) {
+    case (.int, .int): return checked(left.int.addingReportingOverflow(right.int))
+    case (.uint, .uint): return checked(left.uint.addingReportingOverflow(right.uint))
+    case (.string, .string), (.bytes, .bytes): return concatenation(left, right)
+    case (.list, .list): return concatenatedLists(left, right)
+    case (.timestamp, .duration): return Times.add(left, right) ?? error(.overflow)
+    case (.duration, .timestamp): return Times.add(right, left) ?? error(.overflow)
+    case (.duration, .duration): return Times.sum(left, right) ?? error(.overflow)
+    default:
+      guard let (left, right) = doubles(left, right) else { return firstError(left, right) }
+      return Value(left + right)
+    }
+  }
+
+  mutating func subtract(_ left: Value, _ right: Value) -> Value {
+    switch (left.kind, right.kind) {
+    case (.int, .int): return checked(left.int.subtractingReportingOverflow(right.int))
+    case (.uint, .uint): return checked(left.uint.subtractingReportingOverflow(right.uint))
+    case (.timestamp, .duration):
+      return Times.negated(right).flatMap { Times.add(left, $0) } ?? error(.overflow)
+    case (.duration, .duration):
+      return Times.negated(right).flatMap { Times.sum(left, $0) } ?? error(.overflow)
+    case (.timestamp, .timestamp): return Times.difference(left, right) ?? error(.overflow)
+    default:
+      guard let (left, right) = doubles(left, right) else { return firstError(left, right) }
+      return Value(left - right)
+    }
+  }
+
+  mutating func multiply(_ left: Value, _ right: Value) -> Value {
+    switch (left.kind, right.kind) {
+    case (.int, .int): return checked(left.int.multipliedReportingOverflow(by: right.int))
+    case (.uint, .uint): return checked(left.uint.multipliedReportingOverflow(by: right.uint))
+    default:
+      guard let (left, right) = doubles(left, right) else { return firstError(left, right) }
+      return Value(left * right)
+    }
+  }
+
+  mutating func divide(_ left: Value, _ right: Value) -> Value {
+    switch (left.kind, right.kind) {
+    case (.int, .int):
+      if right.int == 0 { return error(.divisionByZero) }
+      // The least int divided by -1 is the one quotient that does not fit.
+      return checked(left.int.dividedReportingOverflow(by: right.int))
+    case (.uint, .uint):
+      if right.uint == 0 { return error(.divisionByZero) }
+      return Value(left.uint / right.uint)
+    default:
+      guard let (left, right) = doubles(left, right) else { return firstError(left, right) }
+      return Value(left / right)
+    }
+  }
+
+  mutating func remainder(_ left: Value, _ right: Value) -> Value {
+    switch (left.kind, right.kind) {
+    case (.int, .int):
+      if right.int == 0 { return error(.divisionByZero) }
+      // The remainder is 0 where the quotient overflows, and Swift's operator would trap there.
+      return right.int == -1 ? Value(Int64(0)) : Value(left.int % right.int)
+    case (.uint, .uint):
+      if right.uint == 0 { return error(.divisionByZero) }
+      return Value(left.uint % right.uint)
+    default: return firstError(left, right)
+    }
+  }
+
+  mutating func negate(_ operand: Value) -> Value {
+    switch operand.kind {
+    case .int: checked(Int64(0).subtractingReportingOverflow(operand.int))
+    case .double: Value(-operand.double)
+    case .duration: Times.negated(operand) ?? error(.overflow)
+    case .error: operand
+    default: error(.noMatchingOverload)
+    }
+  }
+
+  // MARK: - Concatenation
+
+  private mutating func concatenation(_ left: Value, _ right: Value) -> Value {
+    if right.byteCount == 0 { return left }
+    if left.byteCount == 0 { return right }
+    return create(copy(left) + copy(right), left.kind)
+  }
+
+  private mutating func concatenatedLists(_ left: Value, _ right: Value) -> Value {
+    let count = count(of: left) + self.count(of: right)
+    guard reserve(count) else { return error(.tooLarge) }
+    var elements: [Value] = []
+    elements.reserveCapacity(count)
+    for list in [left, right] {
+      var cursor = Cursor(list)
+      while let element = next(&cursor) { elements.append(element) }
+    }
+    return created.add(list: elements, .list, as: .created)
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+import JSON
+
+/// Equality and order (langdef "Equality and Ordering").
+///
+/// Values of different types are unequal, but numbers are compared across their types: an int and a uint exactly, an
+/// integer and a double as doubles, which is what the conformance cases of the language ask for.
+extension Evaluator {
+  // MARK: - Equality
+
+  @inline(__always)
+  mutating func equality(_ left: Value, _ right: Value, negated: Bool) -> Value {
+    if left.isError { return left }
+    if right.isError { return right }
+    return Value(equals(left, right) != negated)
+  }
+
+  /// Whether two values, which are no errors, are equal.
+  mutating func equals(_ left: Value, _ right: Value) -> Bool {
+    guard left.kind == right.kind else { return left.isNumber && right.isNumber && order(left, right) == .same }
+    switch left.kind {
+    case .null: return true
+    case .bool, .int, .uint, .type: return left.bits == right.bits
+    case .double: return left.double == right.double
+    case .timestamp, .duration: return left.bits == right.bits && left.extra == right.extra
+    case .string, .bytes: return equalTexts(left, right)
+    case .list, .map, .optional: return deepEquals(left, right, depth: 0)
+    case .error, .cursor: return false
+    }
+  }
+
+  private mutating func equalTexts(_ left: Value, _ right: Value) -> Bool {
+    guard left.byteCount == right.byteCount else { return false }
+    charge(left.byteCount / 8)
+    return withText(left) { left in withText(right) { right in Texts.areEqual(left, right) } }
+  }
+
+  private mutating func deepEquals(_ left: Value, _ right: Value, depth: Int) -> Bool {
+    guard depth < CELLimits.valueDepth else {
+      fatal = fatal ?? .tooLarge
+      return false
+    }
+    charge(1)
+    guard fatal == nil else { return false }
+    switch (left.kind, right.kind) {
+    case (.list, .list): return equalLists(left, right, depth + 1)
+    case (.map, .map): return equalMaps(left, right, depth + 1)
+    case (.optional, .optional):
+      guard let left = content(of: left), let right = content(of: right) else { return left.extra == right.extra }
+      return deepEquals(left, right, depth: depth + 1)
+    default: return equals(left, right)
+    }
+  }
+
+  private mutating func equalLists(_ left: Value, _ right: Value, _ depth: Int) -> Bool {
+    let count = count(of: left)
+    guard count == self.count(of: right) else { return false }
+    var leftCursor = Cursor(left)
+    var rightCursor = Cursor(right)
+    for _ in 0..<count {
+      guard let a = next(&leftCursor), let b = next(&rightCursor), deepEquals(a, b, depth: depth) else { return false }
+    }
+    return true
+  }
+
+  private mutating func equalMaps(_ left: Value, _ right: Value, _ depth: Int) -> Bool {
+    guard size(ofMap: left) == size(ofMap: right) else { return false }
+    var cursor = Cursor(left)
+    while let key = next(&cursor) {
+      guard let a = lookup(key, in: left), let b = lookup(key, in: right), deepEquals(a, b, depth: depth) else {
+        return false
+      }
+    }
+    return fatal == nil
+  }
+
+  // MARK: - Order
+
+  enum Order {
+    case before
+    case same
+    case after
+    /// One is not a number.
+    case unordered
+    /// The types have no order.
+    case none
+  }
+
+  enum Relation {
+    case less
+    case lessEqual
+    case greater
+    case greaterEqual
+  }
+
+  @inline(__always)
+  mutating func relation(_ left: Value, _ right: Value, _ relation: Relation) -> Value {
+    if left.kind == .double, right.kind == .double {
+      let (left, right) = (left.double, right.double)
+      switch relation {
+      case .less: return Value(left < right)
+      case .lessEqual: return Value(left <= right)
+      case .greater: return Value(left > right)
+      case .greaterEqual: return Value(left >= right)
+      }
+    }
+    switch (order(left, right), relation) {
+    case (.before, .less), (.before, .lessEqual), (.same, .lessEqual), (.same, .greaterEqual), (.after, .greater),
+      (.after, .greaterEqual):
+      return .true
+    case (.none, _): return firstError(left, right)
+    default: return .false
+    }
+  }
+
+  mutating func order(_ left: Value, _ right: Value) -> Order {
+    switch (left.kind, right.kind) {
+    case (.int, .int): Self.order(left.int, right.int)
+    case (.uint, .uint), (.bool, .bool): Self.order(left.bits, right.bits)
+    case (.double, .double): Self.order(left.double, right.double)
+    case (.int, .double): Self.order(Double(left.int), right.double)
+    case (.double, .int): Self.order(left.double, Double(right.int))
+    case (.uint, .double): Self.order(Double(left.uint), right.double)
+    case (.double, .uint): Self.order(left.double, Double(right.uint))
+    // Compared by their values: a negative int is before every uint.
+    case (.int, .uint): left.int < 0 ? .before : Self.order(UInt64(left.int), right.uint)
+    case (.uint, .int): right.int < 0 ? .after : Self.order(left.uint, UInt64(right.int))
+    case (.string, .string), (.bytes, .bytes): orderOfTexts(left, right)
+    case (.timestamp, .timestamp), (.duration, .duration):
+      left.bits == right.bits ? Self.order(left.extra, right.extra) : Self.order(left.int, right.int)
+    default: .none
+    }
+  }
+
+  /// Bytes sort as the code points do that they encode.
+  private mutating func orderOfTexts(_ left: Value, _ right: Value) -> Order {
+    charge(min(left.byteCount, right.byteCount) / 8)
+    return withText(left) { left in withText(right) { right in Self.order(Texts.compare(left, right), 0) } }
+  }
+
+  @inline(__always)
+  private static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Order {
+    if left < right { return .before }
+    if left > right { return .after }
+    return left == right ? .same : .unordered
+  }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+import JSON
+
+/// Going over lists and maps, and the macros that do (langdef "Macros").
+extension Evaluator {
+  /// A place in a list or among the keys of a map.
+  struct Cursor {
+    let container: Value
+    var place = 0
+    var node: JSONTree.Node?
+
+    init(_ container: Value) { self.container = container }
+
+    /// From its two halves, as the stack keeps it between the steps of a loop.
+    init(_ container: Value, _ state: Value) {
+      self.container = container
+      place = Int(state.bits >> 32)
+      let node = UInt32(truncatingIfNeeded: state.bits)
+      self.node = node == 0 ? nil : JSONTree.Node(place: node)
+    }
+
+    /// Elements are never node 0, which is the root of the tree.
+    var state: Value { Value(.cursor, bits: UInt64(place) << 32 | UInt64(node?.place ?? 0)) }
+  }
+
+  /// The next element of a list or key of a map.
+  mutating func next(_ cursor: inout Cursor) -> Value? {
+    let container = cursor.container
+    charge(1)
+    guard container.isNode else {
+      let elements = list(container)
+      let index = container.kind == .map ? cursor.place * 2 : cursor.place
+      guard index < elements.count else { return nil }
+      cursor.place += 1
+      return elements[index]
+    }
+    while fatal == nil, let node = node(after: cursor) {
+      cursor.node = node
+      // Of several keys with one name only the last counts.
+      if container.kind == .map, !isLast(node, of: container) { continue }
+      cursor.place += 1
+      return value(of: node, container.source)
+    }
+    return nil
+  }
+
+  private func node(after cursor: Cursor) -> JSONTree.Node? {
+    let container = cursor.container.node
+    return withTree(cursor.container.source) { tree in
+      cursor.node.map { tree.child(after: $0, in: container) } ?? tree.firstChild(of: container)
+    }
+  }
+
+  private mutating func isLast(_ key: JSONTree.Node, of map: Value) -> Bool {
+    let (isLast, members) = withTree(map.source) { ($0.isLast(key, of: map.node), $0.count(of: map.node)) }
+    charge(members / 4)
+    return isLast
+  }
+
+  /// The number of entries of a map.
+  mutating func size(ofMap map: Value) -> Int {
+    guard map.isNode else { return list(map).count / 2 }
+    var count = 0
+    var cursor = Cursor(map)
+    while next(&cursor) != nil { count += 1 }
+    return count
+  }
+
+  // MARK: - Macros
+  //
+  // The stack of a loop, from its start: what it goes over, the cursor, the result so far, one or two variables.
+
+  mutating func beginLoop(_ macro: Syntax.Macro, _ names: Int, end: Int) -> Int? {
+    let range = self[below: 0]
+    guard range.kind == .list || range.kind == .map else {
+      if !range.isError { self[below: 0] = error(.noMatchingOverload) }
+      return end
+    }
+    push(Cursor(range).state)
+    switch macro {
+    case .all: push(.true)
+    case .exists: push(.false)
+    case .existsOne: push(Value(0))
+    case .map, .filter, .transformList: push(newList(.list))
+    case .transformMap, .transformMapEntry: push(newList(.map))
+    }
+    for _ in 0..<names { push(.null) }
+    return nil
+  }
+
+  mutating func nextElement(_ names: Int, exit: Int) -> Int? {
+    let range = self[below: names + 2]
+    var cursor = Cursor(range, self[below: names + 1])
+    let place = cursor.place
+    guard let element = next(&cursor) else { return exit }
+    self[below: names + 1] = cursor.state
+    if names == 1 {
+      self[below: 0] = element
+    } else if range.kind == .list {
+      self[below: 1] = Value(place)
+      self[below: 0] = element
+    } else {
+      self[below: 1] = element
+      self[below: 0] = lookup(element, in: range) ?? error(.noSuchKey)
+    }
+    return nil
+  }
+
+  mutating func filter(_ names: Int, start: Int, exit: Int) -> Int? {
+    let condition = pop()
+    if condition.kind == .bool { return condition.bool ? nil : start }
+    self[below: names] = condition.isError ? condition : error(.noMatchingOverload)
+    return exit
+  }
+
+  mutating func accumulate(_ macro: Syntax.Macro, _ names: Int, start: Int, exit: Int) -> Int {
+    let value = pop()
+    let soFar = self[below: names]
+    let result: Value
+    switch macro {
+    case .all:
+      if value.isFalse {
+        self[below: names] = .false
+        return exit
+      }
+      // An error stays unless a later element decides.
+      if value.isTrue || soFar.isError { return start }
+      result = value.isError ? value : error(.noMatchingOverload)
+      self[below: names] = result
+      return start
+    case .exists:
+      if value.isTrue {
+        self[below: names] = .true
+        return exit
+      }
+      if value.isFalse || soFar.isError { return start }
+      result = value.isError ? value : error(.noMatchingOverload)
+      self[below: names] = result
+      return start
+    case .existsOne:
+      guard value.kind == .bool else {
+        result = value.isError ? value : error(.noMatchingOverload)
+        break
+      }
+      result = value.bool ? Value(soFar.int + 1) : soFar
+    case .filter:
+      guard value.kind == .bool else {
+        result = value.isError ? value : error(.noMatchingOverload)
+        break
+      }
+      result = value.bool ? append(self[below: names - 1], to: soFar) : soFar
+    case .map: result = append(value, to: soFar)
+    case .transformList: result = append(value, to: soFar)
+    case .transformMap:
+      // The entry keeps its key; of a list that is the index.
+      result = insert(self[below: 1], value, into: soFar)
+    case .transformMapEntry: result = insertEntries(of: value, into: soFar)
+    }
+    self[below: names] = result
+    return result.isError ? exit : start
+  }
+
+  private mutating func insertEntries(of value: Value, into map: Value) -> Value {
+    guard value.kind == .map else { return value.isError ? value : error(.noMatchingOverload) }
+    var result = map
+    var cursor = Cursor(value)
+    while let key = next(&cursor), !result.isError {
+      result = insert(key, lookup(key, in: value) ?? error(.noSuchKey), into: result)
+    }
+    return result
+  }
+
+  // MARK: - Making lists and maps
+
+  mutating func newList(_ kind: Value.Kind) -> Value {
+    guard reserve(1) else { return error(.tooLarge) }
+    return created.add(list: [], kind, as: .created)
+  }
+
+  /// The list with one more value, which is the list itself: nobody else has seen it yet.
+  mutating func append(_ value: Value, to list: Value) -> Value {
+    if list.isError { return list }
+    if value.isError { return value }
+    guard reserve(1) else { return error(.tooLarge) }
+    created.lists[list.number].append(value)
+    return list
+  }
+
+  mutating func appendOptional(_ value: Value, to list: Value) -> Value {
+    guard value.kind == .optional else {
+      return list.isError ? list : value.isError ? value : error(.noMatchingOverload)
+    }
+    return content(of: value).map { append($0, to: list) } ?? list
+  }
+
+  mutating func insert(_ key: Value, _ value: Value, into map: Value) -> Value {
+    if map.isError { return map }
+    if key.isError { return key }
+    if value.isError { return value }
+    guard Self.canBeKey(key), key.kind != .double else { return error(.badKey) }
+    guard lookup(key, in: map) == nil else { return error(.badKey) }
+    guard reserve(2) else { return error(.tooLarge) }
+    created.lists[map.number].append(key)
+    created.lists[map.number].append(value)
+    return map
+  }
+
+  mutating func insertOptional(_ key: Value, _ value: Value, into map: Value) -> Value {
+    guard value.kind == .optional else {
+      return map.isError ? map : key.isError ? key : value.isError ? value : error(.noMatchingOverload)
+    }
+    return content(of: value).map { insert(key, $0, into: map) } ?? map
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+
+/// Optionals: a value, or none.
+extension Evaluator {
+  /// The value of an optional; nil when it has none.
+  func content(of optional: Value) -> Value? {
+    optional.extra == 0 ? nil : list(optional).first
+  }
+
+  mutating func optional(of value: Value) -> Value {
+    if value.isError { return value }
+    guard reserve(1) else { return error(.tooLarge) }
+    return created.add(list: [value], .optional, as: .created)
+  }
+
+  static let noValue = Value(.optional)
+
+  /// `x.?name`
+  mutating func selectOptional(_ name: Value, of operand: Value) -> Value {
+    switch operand.kind {
+    case .error: return operand
+    case .map: return lookup(name, in: operand).map { optional(of: $0) } ?? Self.noValue
+    case .optional:
+      guard let content = content(of: operand) else { return operand }
+      guard content.kind == .map else { return error(.noMatchingOverload) }
+      return lookup(name, in: content).map { optional(of: $0) } ?? Self.noValue
+    default: return error(.noMatchingOverload)
+    }
+  }
+
+  /// `x[?key]`
+  mutating func optionalElement(at key: Value, of operand: Value) -> Value {
+    if operand.isError { return operand }
+    if key.isError { return key }
+    var container = operand
+    if operand.kind == .optional {
+      guard let content = content(of: operand) else { return operand }
+      container = content
+    }
+    switch container.kind {
+    case .list:
+      guard let place = Self.place(key) else { return error(.noMatchingOverload) }
+      return element(place, of: container).map { optional(of: $0) } ?? Self.noValue
+    case .map:
+      guard Self.canBeKey(key) else { return error(.noMatchingOverload) }
+      return lookup(key, in: container).map { optional(of: $0) } ?? Self.noValue
+    default: return error(.noMatchingOverload)
+    }
+  }
+
+  mutating func unwrapOptional(end: Int) -> Int? {
+    let operand = self[below: 0]
+    guard operand.kind == .optional else {
+      if !operand.isError { self[below: 0] = error(.noMatchingOverload) }
+      return end
+    }
+    guard let content = content(of: operand) else { return end }
+    self[below: 0] = content
+    return nil
+  }
+
+  mutating func wrapOptional(_ value: Value, isFlat: Bool) -> Value {
+    guard isFlat else { return optional(of: value) }
+    return value.isError || value.kind == .optional ? value : error(.noMatchingOverload)
+  }
+}

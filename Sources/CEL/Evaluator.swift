@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+
+import JSON
+
+/// One evaluation: runs the instructions of a program over a stack of values.
+///
+/// An error is a value like others, so that `&&` and `||` can absorb it. Only exceeding the budget ends the evaluation
+/// at once: `fatal` then says so.
+@safe struct Evaluator: ~Copyable {
+  let program: Program
+  /// The caller's, which outlives this.
+  private let pointer: UnsafePointer<Activation>
+  /// Room for as many values as the compiler has counted.
+  let stack: UnsafeMutableBufferPointer<Value>
+  /// What the program creates.
+  var created = Pool()
+  var budget: Int
+  /// How many bytes and elements may still be created.
+  var room: Int
+  var fatal: EvaluationError.Reason?
+  /// The instruction that runs, and the number of values on the stack.
+  var counter = 0
+  var top = 0
+
+  init(_ program: Program, _ activation: UnsafePointer<Activation>, _ stack: UnsafeMutableBufferPointer<Value>) {
+    self.program = program
+    // Both pointers are valid until `Program.run` returns, and this does not leave it.
+    unsafe pointer = activation
+    unsafe self.stack = stack
+    budget = program.limits.evaluationBudget
+    room = program.limits.createdSize
+  }
+
+  var activation: Activation {
+    @inline(__always) unsafeAddress { unsafe pointer }
+  }
+
+  // MARK: - Stack
+
+  /// The value `depth` places below the top.
+  subscript(below depth: Int) -> Value {
+    @inline(__always) get { unsafe stack[top - 1 - depth] }
+    @inline(__always) set { unsafe stack[top - 1 - depth] = newValue }
+  }
+
+  @inline(__always)
+  mutating func push(_ value: Value) {
+    unsafe stack[top] = value
+    top += 1
+  }
+
+  @inline(__always)
+  mutating func pop() -> Value {
+    top -= 1
+    return unsafe stack[top]
+  }
+
+  // MARK: - Errors and cost
+
+  /// An error of the instruction that runs.
+  func error(_ reason: EvaluationError.Reason) -> Value { .error(reason, at: counter) }
+
+  /// Pays for work that is more than one step.
+  @inline(__always)
+  mutating func charge(_ units: Int) {
+    budget -= units
+    if budget < 0 { fatal = fatal ?? .budgetExceeded }
+  }
+
+  /// Pays for bytes or elements that are to be created; false when they are too many.
+  mutating func reserve(_ size: Int) -> Bool {
+    charge(size / 8)
+    room -= size
+    if room < 0 { fatal = fatal ?? .tooLarge }
+    return fatal == nil
+  }
+
+  // MARK: - Instructions
+
+  /// Runs the program; the result is a value or an error.
+  mutating func run() -> Value {
+    let instructions = program.instructions
+    while counter < instructions.count {
+      switch instructions[counter] {
+      case .constant(let index): push(program.values[Int(index)])
+      case .variable(let slot): push(variable(slot))
+      case .local(let place): push(unsafe stack[Int(place)])
+      case .selectVariable(let slot, let name):
+        let operand = variable(slot)
+        push(select(program.values[Int(name)], of: operand))
+      case .select(let name): self[below: 0] = select(program.values[Int(name)], of: self[below: 0])
+      case .selectOptional(let name): self[below: 0] = selectOptional(program.values[Int(name)], of: self[below: 0])
+      case .has(let name): self[below: 0] = has(program.values[Int(name)], in: self[below: 0])
+      case .index:
+        let key = pop()
+        self[below: 0] = element(at: key, of: self[below: 0])
+      case .indexOptional:
+        let key = pop()
+        self[below: 0] = optionalElement(at: key, of: self[below: 0])
+      case .not: self[below: 0] = not(self[below: 0])
+      case .negate: self[below: 0] = negate(self[below: 0])
+      case .equal: replaceTwo { $0.equality($1, $2, negated: false) }
+      case .notEqual: replaceTwo { $0.equality($1, $2, negated: true) }
+      case .less: replaceTwo { $0.relation($1, $2, .less) }
+      case .lessEqual: replaceTwo { $0.relation($1, $2, .lessEqual) }
+      case .greater: replaceTwo { $0.relation($1, $2, .greater) }
+      case .greaterEqual: replaceTwo { $0.relation($1, $2, .greaterEqual) }
+      case .add: replaceTwo { $0.add($1, $2) }
+      case .subtract: replaceTwo { $0.subtract($1, $2) }
+      case .multiply: replaceTwo { $0.multiply($1, $2) }
+      case .divide: replaceTwo { $0.divide($1, $2) }
+      case .remainder: replaceTwo { $0.remainder($1, $2) }
+      case .in: replaceTwo { $0.membership($1, in: $2) }
+      case .and: replaceTwo { $0.and($1, $2) }
+      case .or: replaceTwo { $0.or($1, $2) }
+      case .jump(let place):
+        counter = Int(place)
+        continue
+      case .jumpIfFalse(let place):
+        if self[below: 0].isFalse {
+          counter = Int(place)
+          continue
+        }
+      case .jumpIfTrue(let place):
+        if self[below: 0].isTrue {
+          counter = Int(place)
+          continue
+        }
+      case .branch(let otherwise, let end):
+        if let place = branch(Int(otherwise), Int(end)) {
+          counter = place
+          continue
+        }
+      default:
+        if let place = runOther(instructions[counter]) {
+          counter = place
+          continue
+        }
+      }
+      if let fatal { return error(fatal) }
+      counter += 1
+    }
+    return self[below: 0]
+  }
+
+  /// The instructions that make lists and maps, call functions and loop. Returns where to go on, if not behind it.
+  private mutating func runOther(_ instruction: Instruction) -> Int? {
+    switch instruction {
+    case .newList: push(newList(.list))
+    case .newMap: push(newList(.map))
+    case .append:
+      let value = pop()
+      self[below: 0] = append(value, to: self[below: 0])
+    case .appendOptional:
+      let value = pop()
+      self[below: 0] = appendOptional(value, to: self[below: 0])
+    case .insert:
+      let value = pop()
+      let key = pop()
+      self[below: 0] = insert(key, value, into: self[below: 0])
+    case .insertOptional:
+      let value = pop()
+      let key = pop()
+      self[below: 0] = insertOptional(key, value, into: self[below: 0])
+    case .call(let function, let count):
+      let first = top - Int(count)
+      let result = call(function, first: first, count: Int(count))
+      top = first
+      push(result)
+    case .loop(let macro, let names, let end): return beginLoop(macro, Int(names), end: Int(end))
+    case .next(let names, let exit): return nextElement(Int(names), exit: Int(exit))
+    case .accumulate(let macro, let names, let start, let exit):
+      return accumulate(macro, Int(names), start: Int(start), exit: Int(exit))
+    case .filter(let names, let start, let exit): return filter(Int(names), start: Int(start), exit: Int(exit))
+    case .endLoop(let names):
+      let result = self[below: Int(names)]
+      top -= 2 + Int(names)
+      self[below: 0] = result
+    case .unwrapOptional(let end): return unwrapOptional(end: Int(end))
+    case .wrapOptional(let isFlat): self[below: 0] = wrapOptional(self[below: 0], isFlat: isFlat)
+    case .dropBelow:
+      let value = pop()
+      self[below: 0] = value
+    default: break
+    }
+    return nil
+  }
+
+  @inline(__always)
+  private mutating func replaceTwo(_ operation: (inout Evaluator, Value, Value) -> Value) {
+    let right = pop()
+    let left = self[below: 0]
+    self[below: 0] = operation(&self, left, right)
+  }
+
+  @inline(__always)
+  private func variable(_ slot: UInt8) -> Value {
+    let value = activation.slots[Int(slot)]
+    return value.isError ? error(value.errorReason) : value
+  }
+
+  // MARK: - Logic (langdef "Logical Operators")
+
+  private mutating func branch(_ otherwise: Int, _ end: Int) -> Int? {
+    let condition = pop()
+    guard condition.kind == .bool else {
+      push(condition.isError ? condition : error(.noMatchingOverload))
+      return end
+    }
+    return condition.bool ? nil : otherwise
+  }
+
+  private func not(_ operand: Value) -> Value {
+    if operand.kind == .bool { return Value(!operand.bool) }
+    return operand.isError ? operand : error(.noMatchingOverload)
+  }
+
+  /// One operand that is `false` decides, whatever the other is.
+  private func and(_ left: Value, _ right: Value) -> Value {
+    if left.isFalse || right.isFalse { return .false }
+    if left.isTrue, right.isTrue { return .true }
+    return firstError(left, right)
+  }
+
+  /// One operand that is `true` decides, whatever the other is.
+  private func or(_ left: Value, _ right: Value) -> Value {
+    if left.isTrue || right.isTrue { return .true }
+    if left.isFalse, right.isFalse { return .false }
+    return firstError(left, right)
+  }
+
+  /// The error of one of two operands; when neither is one, that they do not fit.
+  func firstError(_ left: Value, _ right: Value) -> Value {
+    if left.isError { return left }
+    if right.isError { return right }
+    return error(.noMatchingOverload)
+  }
+}

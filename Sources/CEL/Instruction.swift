@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+/// One step of a compiled program: a closed set, each working on a stack of values.
+///
+/// Where a number of `UInt32` is a place, it is an index of the instructions; jumps inside a loop are the only ones
+/// that go backwards.
+enum Instruction: BitwiseCopyable, Sendable {
+  /// Pushes a constant.
+  case constant(UInt32)
+  /// Pushes the variable of a slot.
+  case variable(UInt8)
+  /// Pushes a copy of a place of the stack: a variable of a macro.
+  case local(UInt32)
+  /// Replaces the top by its field; the name is a constant.
+  case select(UInt32)
+  /// The field of a variable: the two instructions that nearly every filter begins with, in one.
+  case selectVariable(UInt8, UInt32)
+  /// As `select`, but an optional: without a value where there is no such field.
+  case selectOptional(UInt32)
+  /// Replaces the top by whether it has the field.
+  case has(UInt32)
+  /// Replaces a container and a key by the element.
+  case index
+  case indexOptional
+  case not
+  case negate
+  /// Replace two values by one.
+  case equal
+  case notEqual
+  case less
+  case lessEqual
+  case greater
+  case greaterEqual
+  case add
+  case subtract
+  case multiply
+  case divide
+  case remainder
+  case `in`
+  case and
+  case or
+  /// Goes on elsewhere, leaving the stack as it is.
+  case jump(UInt32)
+  case jumpIfFalse(UInt32)
+  case jumpIfTrue(UInt32)
+  /// Takes a bool: `true` goes on here, `false` at the first place; an error stays, and it goes on at the second.
+  case branch(UInt32, UInt32)
+  /// Pushes an empty list or map.
+  case newList
+  case newMap
+  /// Takes a value and adds it to the list below.
+  case append
+  /// As `append`, for an optional: without a value nothing is added.
+  case appendOptional
+  /// Takes a key and a value and adds them to the map below.
+  case insert
+  case insertOptional
+  /// Replaces arguments by the result.
+  case call(Function, UInt8)
+  /// Begins a loop over the top: pushes a cursor, a result and room for one or two variables. What is no list or map
+  /// becomes an error, and it goes on at the place.
+  case loop(Syntax.Macro, UInt8, UInt32)
+  /// Sets the variables to the next element, or goes on at the place. The number is that of the variables.
+  case next(UInt8, UInt32)
+  /// Takes what the body gave into the result, and goes on at the place, or ends the loop at the second.
+  case accumulate(Syntax.Macro, UInt8, UInt32, UInt32)
+  /// Ends a loop: replaces all that it has pushed, and what it went over, by the result.
+  case endLoop(UInt8)
+  /// Takes a bool. `false` goes on at the place with the next element; an error becomes the result.
+  case filter(UInt8, UInt32, UInt32)
+  /// Replaces an optional by its value; one without a value stays, and it goes on at the place, like an error.
+  case unwrapOptional(UInt32)
+  /// Makes an optional of the top, unless it is to be one already.
+  case wrapOptional(isFlat: Bool)
+  /// Removes the value below the top.
+  case dropBelow
+}

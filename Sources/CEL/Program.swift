@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+/// A compiled expression.
+///
+/// It never changes: any number of threads may evaluate it at the same time, each with an ``Activation`` of its own or
+/// a shared one. Compile a source once and keep the program.
+///
+/// ```swift
+/// let program = try Program(filter: "value > 21.0 && path.startsWith('kitchen/')")
+/// let change = Activation(path: Array("kitchen/temperature".utf8), value: JSONTree(JSONText(22.5)!))
+/// program.matches(change)  // true
+/// ```
+public final class Program: Sendable {
+  /// The source text.
+  public let source: String
+  /// What the program was compiled against.
+  public let environment: CELEnvironment
+  /// What one evaluation may cost.
+  public let limits: CELLimits
+  /// The type of the value; `dyn` when that depends on the variables.
+  public let type: CELType
+  /// The names of the variables it uses.
+  public let variables: Set<String>
+
+  let instructions: [Instruction]
+  let positions: [UInt32]
+  let constants: Pool
+  let values: [Value]
+  let stackSize: Int
+
+  /// Compiles any expression. Nothing is evaluated, and the time is bounded by `limits`: no source can make it hang,
+  /// overflow the stack or stop the process.
+  public init(
+    compiling source: String, environment: CELEnvironment = .change, limits: CELLimits = CELLimits()
+  ) throws(CELError) {
+    // A longer one is refused before it is copied.
+    let bytes = Array(source.utf8.prefix(limits.sourceBytes + 1))
+    let syntax = try Parser.parse(bytes, environment: environment, limits: limits)
+    let types = try Checker.check(syntax, environment: environment, source: bytes)
+    let compiled = Compiler(syntax)
+    self.source = source
+    self.environment = environment
+    self.limits = limits
+    type = types[syntax.root]
+    variables = Set(compiled.variables.map { environment.variables[$0].name })
+    instructions = compiled.instructions
+    positions = compiled.positions
+    constants = compiled.constants
+    values = compiled.values
+    stackSize = compiled.stackSize
+  }
+
+  /// Compiles a condition: an expression whose value can never be a bool is refused as ``CELError/Reason/notABoolean``.
+  public convenience init(
+    filter source: String, environment: CELEnvironment = .change, limits: CELLimits = CELLimits()
+  ) throws(CELError) {
+    try self.init(compiling: source, environment: environment, limits: limits)
+    guard type.mayBeBool else {
+      throw CELError(.notABoolean, "a filter is true or false, and this is \(type)", at: 0, in: Array(source.utf8))
+    }
+  }
+
+  /// Whether it depends on nothing but `path` and `value`, so that it describes a state which a property enters and
+  /// leaves. A filter that uses another variable describes a transition.
+  public var isStateFilter: Bool { variables.isSubset(of: ["path", "value"]) }
+}
+
+// MARK: - Evaluation
+
+extension Program {
+  /// What a filter says of an activation.
+  public enum Match: Sendable, Equatable {
+    /// It is `true`.
+    case yes
+    /// It is `false`.
+    case no
+    /// It has no value; a value that is no bool counts as ``EvaluationError/Reason/noMatchingOverload``.
+    case failed(EvaluationError)
+  }
+
+  /// Whether the value is `true`. An error, or a value that is no bool, is no match.
+  ///
+  /// Nothing is allocated for comparisons, logic, arithmetic and text search over variables and literals. What
+  /// allocates is the making of lists, maps and texts, and reading a JSON string that has an escape in it.
+  public func matches(_ activation: borrowing Activation) -> Bool {
+    run(activation) { result, _ in result.isTrue }
+  }
+
+  /// As ``matches(_:)``, and tells an error from `false`, so that it can be counted.
+  public func match(_ activation: borrowing Activation) -> Match {
+    run(activation) { (result, evaluator) -> Match in
+      switch result.kind {
+      case .bool: result.bool ? .yes : .no
+      case .error: .failed(self.error(result))
+      default: .failed(EvaluationError(reason: .noMatchingOverload, position: 0))
+      }
+    }
+  }
+
+  /// The value, or why there is none.
+  public func evaluate(_ activation: borrowing Activation = Activation()) -> Result<CELValue, EvaluationError> {
+    run(activation) { (result, evaluator) -> Result<CELValue, EvaluationError> in
+      if result.isError { return .failure(self.error(result)) }
+      guard let value = evaluator.exported(result) else {
+        return .failure(EvaluationError(reason: evaluator.fatal ?? .tooLarge, position: 0))
+      }
+      return .success(value)
+    }
+  }
+
+  private func error(_ value: Value) -> EvaluationError {
+    let instruction = Int(value.extra)
+    let position = positions.indices.contains(instruction) ? Int(positions[instruction]) : 0
+    return EvaluationError(reason: value.errorReason, position: position)
+  }
+
+  private func run<Outcome>(
+    _ activation: borrowing Activation, _ body: (Value, inout Evaluator) -> Outcome
+  ) -> Outcome {
+    // The stack is memory of this call, and the pointers do not outlive it.
+    unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: stackSize + 1) { stack in
+      unsafe withUnsafePointer(to: activation) { activation in
+        var evaluator = unsafe Evaluator(self, activation, stack)
+        let result = evaluator.run()
+        return body(result, &evaluator)
+      }
+    }
+  }
+}
