@@ -46,5 +46,20 @@ let package = Package(
         .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: strict),
+
+    .target(
+      name: "TestSupport", dependencies: ["JSON", "SignalHTTP"], path: "Tests/Support", swiftSettings: strict),
+    .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
+    .testTarget(name: "CELTests", dependencies: ["CEL", "JSON"], swiftSettings: strict),
+    .testTarget(name: "SignalStoreTests", dependencies: ["JSON", "SignalStore"], swiftSettings: strict),
+    .testTarget(
+      name: "SignalHTTPTests",
+      dependencies: ["CEL", "JSON", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "ServerTests",
+      dependencies: ["CEL", "JSON", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "SignalServerTests", dependencies: ["signal-server", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "ArchitectureTests", swiftSettings: strict),
   ]
 )

@@ -57,11 +57,13 @@ final class LiveService {
 
   // MARK: Problems
 
-  func problem(_ error: StoreError) -> Problem {
+  /// - Parameter inTransaction: Whether to say which operation it was.
+  func problem(_ error: StoreError, inTransaction: Bool) -> Problem {
     switch error {
     case .conditionFailed(let operation, let current, _):
-      var problem = Problem(.preconditionFailed, error.description)
-      problem.operation = operation
+      var problem = Problem(
+        .preconditionFailed, inTransaction ? error.description : "The condition does not hold for the present value.")
+      if inTransaction { problem.operation = operation }
       problem.current = current.map(currentText) ?? .null
       return problem
     case .repeatedPath(let operation):
@@ -75,7 +77,8 @@ final class LiveService {
 
   func notFound(_ path: PropertyPath) -> Problem { Problem(.notFound, "There is no property at \"\(path)\".") }
 
-  private func currentText(_ stored: StoredValue) -> JSONText {
+  /// What is there, for a condition that failed.
+  func currentText(_ stored: StoredValue) -> JSONText {
     var text: [UInt8] = Array(#"{"value":"#.utf8)
     text.appendJSON(stored.value)
     appendRevisionAndTime(of: stored, to: &text)

@@ -72,7 +72,7 @@ final class LiveSession: WebSocketHandler {
       do {
         result = try store.set(path, value, if: condition, always: always)
       } catch {
-        throw service.problem(error)
+        throw service.problem(error, inTransaction: false)
       }
       replyWritten(id, result, on: loop)
     case .delete(let path, let condition):
@@ -80,7 +80,7 @@ final class LiveSession: WebSocketHandler {
       do {
         result = try store.delete(path, if: condition)
       } catch {
-        throw service.problem(error)
+        throw service.problem(error, inTransaction: false)
       }
       if result.outcome == .unchanged { throw service.notFound(path) }
       replyWritten(id, result, on: loop)

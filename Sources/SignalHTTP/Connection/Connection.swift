@@ -22,6 +22,8 @@ final class Connection: LoopMember {
   private var input: [UInt8] = []
   /// The session has seen all of `input` and wants more behind it.
   private var inputNeedsMore = true
+  /// A session has taken over while the one before was reading: it has not seen what is left of the input.
+  private var hasNewSession = false
   private var output = OutputQueue()
 
   /// Readable was told and not yet exhausted (the set is edge-triggered: it is not told twice).
@@ -42,20 +44,14 @@ final class Connection: LoopMember {
   var backlog: Int { output.count }
   var isOpen: Bool { state == .open }
 
-  /// Takes over an accepted socket and registers it; on failure the socket is closed.
+  /// Takes over an accepted socket, which has been counted, and registers it; on failure the socket is closed.
   static func adopt(
     _ handle: consuming SocketHandle, session: any Session, limits: Limits, tally: ConnectionTally,
     on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
     handle.disableNagle()
     let connection = Connection(handle, session, limits, tally)
-    tally.add()
-    do {
-      connection.id = try loop.add(connection)
-    } catch {
-      tally.remove()
-      throw error
-    }
+    connection.id = try loop.add(connection)
     return connection
   }
 
@@ -128,7 +124,8 @@ final class Connection: LoopMember {
     guard state == .open else { return }
     input = []
     if consumed < count { copy(&input) }
-    inputNeedsMore = input.isEmpty || (session.takesInput && output.count <= limits.highWaterMark)
+    inputNeedsMore = input.isEmpty || (!hasNewSession && session.takesInput && output.count <= limits.highWaterMark)
+    hasNewSession = false
   }
 
   private func receive(on loop: isolated EventLoop) -> Int {
@@ -226,7 +223,10 @@ final class Connection: LoopMember {
   // MARK: Session
 
   /// Hands the connection to another protocol. What has been received and not consumed is the new session's.
-  func become(_ session: any Session) { self.session = session }
+  func become(_ session: any Session) {
+    self.session = session
+    hasNewSession = true
+  }
 
   /// The session waits no more (its answer came from elsewhere): go on with the input.
   func resume(on loop: isolated EventLoop) {

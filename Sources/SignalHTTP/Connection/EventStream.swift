@@ -43,7 +43,11 @@ final class EventStream: Session {
   func close(comment: String, on loop: isolated EventLoop) {
     guard connection.isOpen else { return }
     sendComment(comment, on: loop)
-    if isChunked { connection.send(Array("0\r\n\r\n".utf8), on: loop) }
+    if isChunked {
+      var last: [UInt8] = []
+      last.appendLastChunk()
+      connection.send(last, on: loop)
+    }
     connection.close(on: loop)
   }
 
@@ -51,7 +55,7 @@ final class EventStream: Session {
     let text = Array(": \(comment)\n\n".utf8)
     guard isChunked else { return connection.send(text, on: loop) }
     var chunk: [UInt8] = []
-    ResponseWriter.appendChunk(text.span, to: &chunk)
+    text.withView { chunk.appendChunk($0) }
     connection.send(chunk, on: loop)
   }
 

@@ -78,7 +78,7 @@ struct FrameBlock {
     guard case .eventStream(chunked: true) = wire, !taken.isEmpty else { return taken }
     var chunk: [UInt8] = []
     chunk.reserveCapacity(taken.count + 16)
-    ResponseWriter.appendChunk(taken.span, to: &chunk)
+    taken.withView { chunk.appendChunk($0) }
     return chunk
   }
 

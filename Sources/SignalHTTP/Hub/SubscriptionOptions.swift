@@ -17,7 +17,7 @@ struct SubscriptionOptions: Hashable {
   func event(for change: inout FilteredChange) -> LiveEvent? {
     guard let filter else { return change.change.op == .set ? .didSet(entered: false) : .didDelete }
     guard filter.isState else {
-      guard filter.holds(forTransition: &change) else { return nil }
+      guard filter.holds(forNew: &change) else { return nil }
       return change.change.op == .set ? .didSet(entered: false) : .didDelete
     }
     let matched = change.change.old != nil && filter.holds(forOld: &change)

@@ -328,12 +328,3 @@ public actor EventLoop {
     source.cancel()
   }
 }
-
-/// Nanoseconds of a clock that never goes back.
-func monotonicNanoseconds() -> UInt64 { clock_gettime_nsec(CLOCK_MONOTONIC) }
-
-private func clock_gettime_nsec(_ clock: clockid_t) -> UInt64 {
-  var time = timespec()
-  _ = unsafe clock_gettime(clock, &time)
-  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-}

@@ -23,6 +23,3 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Whether the address is taken by another process.
   public var isAddressInUse: Bool { code == EADDRINUSE }
 }
-
-/// Processors that are online; at least 1.
-func processorCount() -> Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }

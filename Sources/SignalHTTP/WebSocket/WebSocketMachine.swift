@@ -8,8 +8,8 @@ package enum WebSocketEvent: Sendable {
   case message(WebSocketMessage)
   /// Send the replies at some time; a pong was added to them. (A peer that pings and never reads fills them.)
   case replied
-  /// Nothing, or measure: a pong came.
-  case pong
+  /// Nothing, or measure: a pong came, with this payload.
+  case pong(Payload)
   /// Send what waits, then end the connection: nothing will come or go any more. Told once.
   case end(WebSocketEnd)
 }
@@ -115,7 +115,7 @@ package struct WebSocketMachine: Sendable {
       FrameWriter.appendClose(close.code, mask: newMask(), to: &replies)
       state = .closeReceived
       return .end(.closedByPeer(close))
-    case .pong, .continuation, .text, .binary: return .pong
+    case .pong, .continuation, .text, .binary: return .pong(payload)
     }
   }
 

@@ -17,6 +17,8 @@ public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
   ///
   /// The number of entries when the next one is in another leaf.
   private var index = 0
+  /// The property that was looked at last, whether it matched or not: another scan can continue behind it.
+  public private(set) var visited: PropertyPath?
   /// What is sought; kept for its storage.
   private var bound: [UInt8] = []
   private var patternBound: [UInt8] = []
@@ -55,6 +57,7 @@ public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
       }
       budget -= 1
       let value = leaf[index].value
+      visited = value.path
       if patterns.contains(where: { $0.matches(value.path) }) {
         index += 1
         return value

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+/// Which pages may use the server (`docs/protocol.md` §2.7): those of its own origin, and those that are listed.
+///
+/// There is no authentication that a browser would carry along by itself; what is guarded against is a page of any
+/// site that opens `http://localhost:8080` in the browser of someone who runs the server there.
+struct OriginPolicy {
+  private let allowsAny: Bool
+  private let listed: [[UInt8]]
+
+  init(_ origins: [String]) {
+    allowsAny = origins.contains("*")
+    listed = origins.map { Array($0.utf8) }
+  }
+
+  /// Refuses a request of a foreign page that could change something or read events; adds the fields of CORS
+  /// (Fetch Standard, "HTTP-network-or-cache fetch") when the page is listed.
+  func admit(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
+    if !listed.isEmpty { response.addCommonField("Vary", "Origin") }
+    guard head.has(.origin) else { return }
+    let origin = try origin(of: head)
+    if isListed(origin) {
+      response.addCommonField("Access-Control-Allow-Origin", origin.bytes)
+      response.addCommonField(
+        "Access-Control-Expose-Headers", "ETag, Last-Modified, Location, Signal-Next, Signal-Revision")
+      return
+    }
+    if origin.matches(host: head.host, port: head.port) { return }
+    let isSafe = head.knownMethod == .get || head.knownMethod == .head || head.knownMethod == .options
+    if isSafe && !head.wantsUpgrade { return }
+    throw .problem(
+      Problem(
+        .originRefused,
+        "The origin \"\(origin.bytes.string)\" is neither this server's nor listed in the setting \"origins\"."))
+  }
+
+  /// Whether the request comes from a listed page of another origin, so that a preflight has to be answered.
+  func isCrossOrigin(_ head: borrowing RequestHead) -> Bool {
+    guard head.has(.origin), let origin = try? origin(of: head) else { return false }
+    return isListed(origin)
+  }
+
+  private func origin(of head: borrowing RequestHead) throws(APIError) -> Origin {
+    do throws(HTTPParseError) {
+      guard let value = try head.single(.origin) else { throw HTTPParseError.malformedOrigin }
+      return try Origin(value)
+    } catch {
+      throw .request(error)
+    }
+  }
+
+  private func isListed(_ origin: Origin) -> Bool {
+    allowsAny || listed.contains { $0.withView { $0.equalsIgnoringCase(origin.bytes) } }
+  }
+}

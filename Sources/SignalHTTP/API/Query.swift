@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+import SignalStore
+
+/// The parameters of a request's query, form-decoded. A name that a route does not know is refused: a misspelt option
+/// must not silently be without effect.
+struct Query {
+  private var items: [(name: String, value: String)] = []
+
+  init(_ head: borrowing RequestHead, _ known: [String]) throws(APIError) {
+    guard let query = head.query else { return }
+    for item in FormItems(query) {
+      let name: String
+      let value: String
+      do throws(HTTPParseError) {
+        name = try item.name
+        value = try item.value
+      } catch {
+        throw .problem(Problem(.badQuery, error.description))
+      }
+      guard known.contains(name) else {
+        let names = known.isEmpty ? "It takes none." : "It takes: \(known.joined(separator: ", "))."
+        throw .problem(Problem(.unknownParameter, "There is no parameter \"\(name)\" here. \(names)"))
+      }
+      guard name == "match" || !items.contains(where: { $0.name == name }) else {
+        throw .problem(Problem(.badQuery, "The parameter \"\(name)\" is given twice."))
+      }
+      items.append((name, value))
+    }
+  }
+
+  func one(_ name: String) throws(APIError) -> String? { items.first { $0.name == name }?.value }
+
+  func bool(_ name: String) throws(APIError) -> Bool? {
+    switch try one(name) {
+    case nil: nil
+    case "true": true
+    case "false": false
+    case let other?: throw .problem(Problem(.badQuery, "\"\(name)\" is true or false, not \"\(other)\"."))
+    }
+  }
+
+  func integer(_ name: String, in range: ClosedRange<Int>) throws(APIError) -> Int? {
+    guard let text = try one(name) else { return nil }
+    guard let number = Int(text), range.contains(number), text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else {
+      throw .problem(
+        Problem(.badQuery, "\"\(name)\" is a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"."))
+    }
+    return number
+  }
+
+  func patterns(_ configuration: LiveConfiguration) throws(APIError) -> [PathPattern] {
+    var patterns: [PathPattern] = []
+    for item in items where item.name == "match" {
+      guard patterns.count < configuration.limits.patternsPerSubscription else {
+        throw .problem(
+          Problem(.tooManyPatterns, "There can be \(configuration.limits.patternsPerSubscription) patterns at most."))
+      }
+      do throws(PathError) {
+        patterns.append(try PathPattern(item.value, limits: configuration.paths))
+      } catch {
+        throw .problem(Problem(.badPattern, "\(error)"))
+      }
+    }
+    return patterns
+  }
+
+  /// The subscription that the query describes; nil when it has no parameters at all.
+  func subscription(_ configuration: LiveConfiguration) throws(APIError) -> SubscribeRequest? {
+    guard !items.isEmpty else { return nil }
+    var request = SubscribeRequest()
+    request.patterns = try patterns(configuration)
+    guard !request.patterns.isEmpty else {
+      throw .problem(Problem(.badQuery, "A subscription needs \"match\"."))
+    }
+    request.filter = try one("where")
+    request.initial = try bool("initial") ?? true
+    if let text = try one("since") {
+      guard let cursor = Cursor(text) else {
+        throw .problem(Problem(.badCursor, "\"since\" is not of the form <epoch>.<revision>."))
+      }
+      request.since = cursor
+    }
+    request.exit = try bool("exit")
+    request.oldValue = try bool("oldValue") ?? true
+    return request
+  }
+
+  /// Appends a value as it can stand in a query: everything but unreserved characters and `/` is percent-encoded
+  /// (RFC 3986 §2.3, §3.4).
+  static func appendEncoded(_ value: [UInt8], to text: inout [UInt8]) {
+    let digits = Array("0123456789ABCDEF".utf8)
+    for byte in value {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"), UInt8(ascii: "/"):
+        text.append(byte)
+      default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+import SignalStore
+
+extension ResponseWriter {
+  /// Answers OPTIONS.
+  mutating func allow(_ methods: StaticString) {
+    begin(.noContent)
+    field("Allow", methods)
+    endWithoutBody()
+  }
+
+  /// Answers with a refusal; the connection goes on, as the request was read to its end.
+  mutating func refuse(_ error: APIError) {
+    switch error {
+    case .request(let error): refuse(error)
+    case .problem(let problem): refuse(problem)
+    }
+  }
+
+  private mutating func refuse(_ problem: Problem) {
+    guard let status = HTTPStatus(code: problem.code.status) else { preconditionFailure("A code has a status.") }
+    begin(status)
+    field("Content-Type", "application/problem+json")
+    if let allowed = problem.allowed { field("Allow", allowed) }
+    var text: [UInt8] = []
+    problem.write(to: &text, asDocument: true)
+    end(text)
+  }
+}
+
+extension Timestamp {
+  /// Whole seconds since 1970, as the dates of HTTP have them.
+  var seconds: Int64 { milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000 }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+internal import Glibc
+
+/// A TCP connection for a thread that has nothing else to do: each call waits, until its deadline at most.
+///
+/// Underneath the socket does not block and `poll` waits, so that no call can hang on a peer that is silent. The
+/// descriptor is closed with the object.
+package final class BlockingSocket {
+  private let handle: SocketHandle
+  /// Where one reception is put before it is copied to its place.
+  private var scratch = [UInt8](repeating: 0, count: 64 << 10)
+
+  /// Connects to the first address of a host that answers.
+  ///
+  /// - Parameters:
+  ///   - host: an IPv4 or IPv6 literal, in brackets or not, or a name.
+  ///   - receiveBuffer: the system's receive buffer in bytes; small ones make a slow reader. By default its own choice.
+  /// - Throws: `unresolvable`, `unreachable` or `timedOut`.
+  package init(host: String, port: UInt16, timeout: Duration, receiveBuffer: Int32? = nil) throws(ClientError) {
+    handle = try Self.connect(host, port, Deadline(after: timeout), receiveBuffer)
+  }
+
+  /// Takes over a connected stream socket, for example one of a pair.
+  package init(adopting descriptor: Int32) {
+    handle = SocketHandle(owning: descriptor)
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+  }
+
+  // MARK: Connecting
+
+  private static func connect(
+    _ host: String, _ port: UInt16, _ deadline: Deadline, _ receiveBuffer: Int32?
+  ) throws(ClientError) -> SocketHandle {
+    var name = host
+    if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    unsafe hints.ai_flags = AI_NUMERICSERV
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard unsafe getaddrinfo(name, String(port), &hints, &list) == 0, let first = unsafe list else {
+      throw .unresolvable(host: host)
+    }
+    // The list is the resolver's; its entries are used only until it is given back here.
+    defer { unsafe freeaddrinfo(first) }
+    var next: UnsafeMutablePointer<addrinfo>? = unsafe first
+    var code = ENOENT
+    while let address = unsafe next {
+      let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+      let descriptor = unsafe socket(address.pointee.ai_family, type, 0)
+      if descriptor >= 0 {
+        let handle = SocketHandle(owning: descriptor)
+        handle.disableNagle()
+        if var receiveBuffer {
+          _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+        }
+        let status = unsafe Glibc.connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen)
+        code = status == 0 ? 0 : errno
+        if code == EINPROGRESS || code == EINTR { code = try outcome(of: descriptor, deadline) }
+        if code == 0 { return handle }
+      } else {
+        code = errno
+      }
+      unsafe next = address.pointee.ai_next
+    }
+    throw .unreachable(host: host, port: port, code: code)
+  }
+
+  private static func outcome(of descriptor: Int32, _ deadline: Deadline) throws(ClientError) -> Int32 {
+    try wait(for: Int16(POLLOUT), on: descriptor, deadline)
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    // Both pointers are good during the call.
+    return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno
+  }
+
+  private static func wait(for events: Int16, on descriptor: Int32, _ deadline: Deadline) throws(ClientError) {
+    while true {
+      var entry = pollfd(fd: descriptor, events: events, revents: 0)
+      // One entry, good during the call.
+      let count = unsafe poll(&entry, 1, deadline.milliseconds)
+      if count > 0 { return }
+      if count == 0 { throw .timedOut }
+      guard errno == EINTR else { throw .broken(code: errno) }
+    }
+  }
+
+  // MARK: Sending and receiving
+
+  /// Sends all bytes.
+  ///
+  /// - Throws: `timedOut` when the peer does not take them, after some of them may have gone; `broken` when it never
+  ///   will.
+  package func send(_ bytes: [UInt8], by deadline: Deadline) throws(ClientError) {
+    var sent = 0
+    while sent < bytes.count {
+      // The pointer is good during the call; the slice lies within the array.
+      let outcome = unsafe bytes.withUnsafeBytes { unsafe handle.send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+      switch outcome {
+      case .bytes(let count): sent += count
+      case .wouldBlock: try Self.wait(for: Int16(POLLOUT), on: handle.descriptor, deadline)
+      case .ended, .failed: throw .broken(code: errno)
+      }
+    }
+  }
+
+  /// Waits for bytes and appends those that are there, at most 64 KiB.
+  ///
+  /// - Returns: how many; 0 when the peer has sent its last.
+  /// - Throws: `timedOut`, and nothing is lost; `broken`.
+  package func receive(into output: inout [UInt8], by deadline: Deadline) throws(ClientError) -> Int {
+    while true {
+      // The pointer is good during the call.
+      let outcome = unsafe scratch.withUnsafeMutableBytes { unsafe handle.receive(into: $0) }
+      switch outcome {
+      case .bytes(let count):
+        output.append(contentsOf: scratch[..<count])
+        return count
+      case .wouldBlock: try Self.wait(for: Int16(POLLIN), on: handle.descriptor, deadline)
+      case .ended: return 0
+      case .failed: throw .broken(code: errno)
+      }
+    }
+  }
+
+  /// Whether the peer ends the connection in time; what it sends before that is thrown away.
+  ///
+  /// A connection that is reset has ended too.
+  package func awaitEnd(by deadline: Deadline) -> Bool {
+    var ignored: [UInt8] = []
+    do throws(ClientError) {
+      while try receive(into: &ignored, by: deadline) > 0 { ignored.removeAll(keepingCapacity: true) }
+      return true
+    } catch {
+      return error != .timedOut
+    }
+  }
+
+  /// Tells the peer that nothing more will be sent; receiving goes on.
+  package func endSending() { handle.endSending() }
+
+  /// Makes the end of this object a reset (RST): the peer loses what it has not read yet.
+  package func resetAtEnd() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    // The pointer is good during the call.
+    _ = unsafe setsockopt(
+      handle.descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+}

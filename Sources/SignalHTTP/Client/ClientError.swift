@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+internal import Glibc
+
+/// Why a request or a WebSocket of the client did not come to its end.
+package enum ClientError: Error, Equatable, Sendable {
+  /// What was to be sent is not HTTP: a target or field with a space, a line end or another control character.
+  case malformedRequest
+  /// The host's name means no address.
+  case unresolvable(host: String)
+  /// No address of the host takes the connection; `code` is the `errno` of the last one tried.
+  case unreachable(host: String, port: UInt16, code: Int32)
+  /// The time that was given is over.
+  case timedOut
+  /// The server ended the connection before its answer was whole, or without a close frame.
+  case closed
+  /// The connection broke; `code` is the `errno`.
+  case broken(code: Int32)
+  /// What came is not HTTP/1.1.
+  case malformedResponse
+  /// The answer is over the client's limit.
+  case responseTooLarge
+  /// The server answered the upgrade to WebSocket with an ordinary response.
+  case upgradeRefused(HTTPClientResponse)
+  /// The server's 101 does not answer our handshake (RFC 6455 §4.1).
+  case handshakeFailed
+  /// The server broke RFC 6455.
+  case webSocket(WebSocketError)
+}
+
+extension ClientError: CustomStringConvertible {
+  /// One line for people.
+  package var description: String {
+    switch self {
+    case .malformedRequest: "a request cannot contain spaces or control characters there"
+    case .unresolvable(let host): "the name \(host) is not known"
+    case .unreachable(let host, let port, let code): "no connection to \(host) port \(port): \(Self.text(code))"
+    case .timedOut: "no answer in time"
+    case .closed: "the server ended the connection"
+    case .broken(let code): "the connection broke: \(Self.text(code))"
+    case .malformedResponse: "what the server sent is not HTTP/1.1"
+    case .responseTooLarge: "the server's answer is too large"
+    case .upgradeRefused(let response): "the server answered \(response.status) and not with a WebSocket"
+    case .handshakeFailed: "the server's handshake is wrong (RFC 6455 section 4.1)"
+    case .webSocket(let error): "the server broke the protocol: \(error)"
+    }
+  }
+
+  private static func text(_ code: Int32) -> String {
+    // strerror's buffer is copied into the String before anything else can call it on this thread.
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+  }
+}

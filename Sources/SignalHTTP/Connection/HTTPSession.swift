@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+
+/// What the HTTP sessions of one loop share.
+final class HTTPService {
+  let handler: any RequestHandler
+  let limits: Limits
+  let clock = ResponseClock()
+  /// One for all connections: its table of fields keeps its room.
+  var parser: RequestHeadParser
+
+  init(handler: any RequestHandler, limits: Limits) {
+    self.handler = handler
+    self.limits = limits
+    parser = RequestHeadParser(limits: limits.http)
+  }
+}
+
+/// HTTP/1.1 on one connection: requests in, in order, each answered before the next is begun (RFC 9112 §9.3).
+///
+///     head ──▶ (body) ──▶ handled ──▶ head …
+///                            ├─ later ──▶ waiting ── answer ──▶ head …
+///                            └─ upgrade: another session takes over
+final class HTTPSession: Session {
+  private enum Phase {
+    case head
+    /// The head is kept until its body is complete.
+    case body(HTTPRequest, BodyCollector)
+    case waiting(HTTPRequest)
+  }
+
+  private let service: HTTPService
+  private let isRefusing: Bool
+  private var phase = Phase.head
+  private var scanner = HeadScanner()
+  private var sequence: UInt32 = 0
+  private var isClosing = false
+
+  /// - Parameter isRefusing: The server has as many connections as it may: the first request is answered 503.
+  init(_ service: HTTPService, isRefusing: Bool) {
+    self.service = service
+    self.isRefusing = isRefusing
+  }
+
+  var takesInput: Bool {
+    if isClosing { return false }
+    if case .waiting = phase { return false }
+    return true
+  }
+
+  var collectsOutput: Bool { false }
+
+  // MARK: Receiving
+
+  func receive(
+    _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
+  ) -> Int {
+    var output = loop.takeScratch()
+    // The bytes stay where they are during this call, and nobody writes to them.
+    let view = unsafe bytes.withUnsafeBufferPointer { unsafe ByteView(UnsafeRawBufferPointer($0)) }
+    var position = 0
+    var next: (any Session)?
+    while next == nil, takesInput, output.count + connection.backlog <= service.limits.highWaterMark {
+      let before = position
+      next = step(view, &position, &output, connection, on: loop)
+      if position == before { break }
+    }
+    connection.sendNow(output, on: loop)
+    loop.returnScratch(output)
+    if let next { begin(next, connection, on: loop) }
+    if isClosing { connection.close(on: loop) } else if next == nil { setDeadline(connection, on: loop) }
+    return position
+  }
+
+  /// Goes on by one head, or by what there is of a body. Returns the session that takes over, if one does.
+  private func step(
+    _ view: ByteView, _ position: inout Int, _ output: inout [UInt8], _ connection: Connection,
+    on loop: isolated EventLoop
+  ) -> (any Session)? {
+    let rest = view[position..<view.count]
+    do throws(HTTPParseError) {
+      switch phase {
+      case .head:
+        guard rest.count > 0, let length = try scanner.scan(rest, limits: service.limits.http) else { return nil }
+        scanner = HeadScanner()
+        let head = try service.parser.parse(rest[0..<length])
+        position += length
+        return try begin(head, view, &position, &output, connection, on: loop)
+      case .body(let request, var collector):
+        // Out of the phase while it grows, so that its bytes are not copied.
+        phase = .head
+        let isComplete = try collector.take(view, &position, service.limits.http)
+        guard isComplete else {
+          phase = .body(request, collector)
+          return nil
+        }
+        return request.withHead { head in
+          collector.bytes.withView { handle(head, $0, &output, connection, on: loop) }
+        }
+      case .waiting: return nil
+      }
+    } catch {
+      refuse(error, &output)
+      return nil
+    }
+  }
+
+  private func begin(
+    _ head: borrowing RequestHead, _ view: ByteView, _ position: inout Int, _ output: inout [UInt8],
+    _ connection: Connection, on loop: isolated EventLoop
+  ) throws(HTTPParseError) -> (any Session)? {
+    var collector: BodyCollector
+    switch head.framing {
+    case .none: return handle(head, view[0..<0], &output, connection, on: loop)
+    case .sized(let length):
+      if length > service.limits.http.bodyBytes { throw .bodyTooLarge }
+      if view.count - position >= length {
+        let body = view[position..<position + length]
+        position += length
+        return handle(head, body, &output, connection, on: loop)
+      }
+      collector = BodyCollector(sized: length)
+    case .chunked: collector = BodyCollector()
+    }
+    if head.expectsContinue, position == view.count { output.appendContinue() }
+    guard try collector.take(view, &position, service.limits.http) else {
+      phase = .body(HTTPRequest(copying: head, body: []), collector)
+      return nil
+    }
+    return collector.bytes.withView { handle(head, $0, &output, connection, on: loop) }
+  }
+
+  private func handle(
+    _ head: borrowing RequestHead, _ body: ByteView, _ output: inout [UInt8], _ connection: Connection,
+    on loop: isolated EventLoop
+  ) -> (any Session)? {
+    sequence &+= 1
+    let written = output.count
+    var lent: [UInt8] = []
+    swap(&lent, &output)
+    var response = ResponseWriter(
+      appendingTo: lent, for: head, mayKeepAlive: !loop.isDraining && !isRefusing, service.clock)
+    defer { output = response.output }
+    if isRefusing {
+      response.refuse(
+        .serviceUnavailable, code: "too_many_connections", detail: "The server has as many connections as it may.",
+        isTemporary: true)
+      isClosing = true
+      return nil
+    }
+    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence)
+    switch service.handler.handle(head, body, &response, responder, on: loop) {
+    case .answered:
+      assert(response.output.count > written, "a handler said that it had answered, and had not")
+      if !response.keepsAlive { isClosing = true }
+      return nil
+    case .later:
+      phase = .waiting(HTTPRequest(copying: head, body: []))
+      connection.setDeadline(after: service.limits.responseTimeout, on: loop)
+      return nil
+    case .webSocket(let handler, let subprotocols, let acceptsBinary):
+      switch WebSocketHandshake.answer(UpgradeRequest(head), offering: subprotocols) {
+      case .accept(let key, let subprotocol):
+        response.switchToWebSocket(acceptKey: key, subprotocol: subprotocol)
+        return WebSocket(
+          on: connection, handler: handler, limits: service.limits, acceptsBinary: acceptsBinary, loop: loop)
+      case .refuse(let refusal):
+        response.refuse(refusal)
+        if !response.keepsAlive { isClosing = true }
+        return nil
+      }
+    case .eventStream(let handler):
+      let isChunked = response.canChunk
+      response.endAsStream()
+      return EventStream(on: connection, handler: handler, limits: service.limits, isChunked: isChunked)
+    }
+  }
+
+  private func begin(_ next: any Session, _ connection: Connection, on loop: isolated EventLoop) {
+    connection.become(next)
+    switch next {
+    case let socket as WebSocket: socket.open(on: loop)
+    case let stream as EventStream: stream.open(on: loop)
+    default: preconditionFailure("A request can become a WebSocket or an event stream.")
+    }
+    if loop.isDraining { next.drain(connection, on: loop) }
+  }
+
+  private func refuse(_ error: HTTPParseError, _ output: inout [UInt8]) {
+    var lent: [UInt8] = []
+    swap(&lent, &output)
+    var response = ResponseWriter(appendingTo: lent, service.clock)
+    response.refuse(error)
+    output = response.output
+    isClosing = true
+  }
+
+  // MARK: Answers from elsewhere
+
+  func answer(
+    _ sequence: UInt32, _ answer: HTTPResponse, _ connection: Connection, on loop: isolated EventLoop
+  ) {
+    guard case .waiting(let request) = phase, sequence == self.sequence else { return }
+    phase = .head
+    var response = request.withHead {
+      ResponseWriter(appendingTo: loop.takeScratch(), for: $0, mayKeepAlive: !loop.isDraining, service.clock)
+    }
+    response.write(answer)
+    connection.sendNow(response.output, on: loop)
+    let keepsAlive = response.keepsAlive
+    loop.returnScratch(response.output)
+    if !keepsAlive {
+      isClosing = true
+      return connection.close(on: loop)
+    }
+    setDeadline(connection, on: loop)
+    connection.resume(on: loop)
+  }
+
+  // MARK: Time and end
+
+  private func setDeadline(_ connection: Connection, on loop: isolated EventLoop) {
+    switch phase {
+    case .head where scanner.isIdle: connection.setDeadline(after: service.limits.keepAliveTimeout, on: loop)
+    case .head: beginHeadDeadline(connection, on: loop)
+    case .body: connection.setDeadline(after: service.limits.bodyTimeout, on: loop)
+    case .waiting: break
+    }
+  }
+
+  /// The head's time counts from its first byte, so that a byte now and then does not stretch it.
+  private func beginHeadDeadline(_ connection: Connection, on loop: isolated EventLoop) {
+    if hasHeadDeadline == sequence { return }
+    hasHeadDeadline = sequence
+    connection.setDeadline(after: service.limits.headTimeout, on: loop)
+  }
+
+  /// The request whose head's deadline has been set.
+  private var hasHeadDeadline: UInt32?
+
+  func deadlineReached(_ connection: Connection, on loop: isolated EventLoop) {
+    switch phase {
+    case .head where scanner.isIdle: return connection.close(on: loop)
+    case .head:
+      refuseLate(.requestTimeout, "request_timeout", "The head did not come in time.", connection, on: loop)
+    case .body:
+      refuseLate(.requestTimeout, "request_timeout", "The body did not come in time.", connection, on: loop)
+    case .waiting:
+      refuseLate(.serviceUnavailable, "response_timeout", "There was no answer in time.", connection, on: loop)
+    }
+  }
+
+  private func refuseLate(
+    _ status: HTTPStatus, _ code: String, _ detail: String, _ connection: Connection, on loop: isolated EventLoop
+  ) {
+    var response = ResponseWriter(appendingTo: loop.takeScratch(), service.clock)
+    response.refuse(status, code: code, detail: detail, isTemporary: true)
+    isClosing = true
+    connection.sendNow(response.output, on: loop)
+    loop.returnScratch(response.output)
+    connection.close(on: loop)
+  }
+
+  func peerEnded(_ connection: Connection, on loop: isolated EventLoop) {
+    // In the middle of a request there is nothing to answer: it will never be complete.
+    connection.close(on: loop)
+  }
+
+  func outputSent(_ connection: Connection, on loop: isolated EventLoop) {}
+
+  func drain(_ connection: Connection, on loop: isolated EventLoop) {
+    // A request under way is finished; its response says that the connection ends.
+    if case .head = phase, scanner.isIdle { connection.close(on: loop) }
+  }
+
+  func closed(on loop: isolated EventLoop) { phase = .head }
+}
+
+/// A body that comes in pieces.
+private struct BodyCollector {
+  private(set) var bytes: [UInt8] = []
+  private var missing: Int
+  private var chunks: ChunkedBodyParser?
+
+  /// Room taken at first, however much is announced.
+  private static let firstRoom = 64 << 10
+
+  init(sized length: Int) {
+    missing = length
+    bytes.reserveCapacity(min(length, Self.firstRoom))
+  }
+
+  init() {
+    missing = 0
+    chunks = ChunkedBodyParser()
+  }
+
+  /// Takes what there is, and tells whether the body is complete.
+  mutating func take(
+    _ view: ByteView, _ position: inout Int, _ limits: HTTPLimits
+  ) throws(HTTPParseError) -> Bool {
+    let rest = view[position..<view.count]
+    if chunks != nil {
+      let (consumed, isComplete) = try chunks?.parse(rest, into: &bytes, limits: limits) ?? (0, true)
+      position += consumed
+      return isComplete
+    }
+    let count = min(missing, rest.count)
+    bytes.append(rest[0..<count])
+    position += count
+    missing -= count
+    return missing == 0
+  }
+}
+
+extension UpgradeRequest {
+  fileprivate init(_ head: borrowing RequestHead) {
+    self.init(
+      isGet: head.knownMethod == .get, isVersion1_1: head.minorVersion >= 1, upgrade: head.lines(of: .upgrade),
+      connection: head.lines(of: .connection), key: head.lines(of: .secWebSocketKey),
+      version: head.lines(of: .secWebSocketVersion), protocols: head.lines(of: .secWebSocketProtocol))
+  }
+}
+
+extension RequestHead {
+  /// The values of all lines of a field, in order.
+  fileprivate borrowing func lines(of field: KnownField) -> [[UInt8]] {
+    var values: [[UInt8]] = []
+    for position in 0..<fieldCount {
+      let (name, value) = self.field(at: position)
+      if KnownField(token: name) == field { values.append(value.array) }
+    }
+    return values
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+/// Writes one response into the output of its connection, as its request allows: no content for HEAD, `Connection` by
+/// version and by what becomes of the connection.
+struct ResponseWriter {
+  /// What is sent; pipelined responses follow each other in it.
+  private(set) var output: [UInt8]
+  /// Whether the connection is good for another request after this response.
+  private(set) var keepsAlive: Bool
+  private let isHead: Bool
+  private let minorVersion: UInt8
+  private let clock: ResponseClock
+  private var head: ResponseHeadWriter?
+  /// Field lines that go into every response to this request.
+  private var commonFields: [UInt8] = []
+
+  init(appendingTo output: consuming [UInt8], for head: borrowing RequestHead, mayKeepAlive: Bool, _ clock: ResponseClock)
+  {
+    self.output = output
+    self.clock = clock
+    keepsAlive = head.keepsAlive && mayKeepAlive
+    isHead = head.knownMethod == .head
+    minorVersion = head.minorVersion
+  }
+
+  /// A response to what could not be read as a request: the connection ends with it.
+  init(appendingTo output: consuming [UInt8], _ clock: ResponseClock) {
+    self.output = output
+    self.clock = clock
+    keepsAlive = false
+    isHead = false
+    minorVersion = 1
+  }
+
+  /// Chunks can be sent.
+  var canChunk: Bool { minorVersion >= 1 }
+
+  /// Adds a field to whatever the response will be.
+  mutating func addCommonField(_ name: StaticString, _ value: ByteView) {
+    commonFields.append(name)
+    commonFields.append(": ")
+    commonFields.append(value)
+    commonFields.append("\r\n")
+  }
+
+  mutating func addCommonField(_ name: StaticString, _ value: StaticString) { addCommonField(name, ByteView(value)) }
+
+  /// The connection ends after this response.
+  mutating func close() { keepsAlive = false }
+
+  // MARK: Step by step
+
+  mutating func begin(_ status: HTTPStatus) {
+    head = clock.begin(status, to: &output)
+    if !commonFields.isEmpty { output.append(contentsOf: commonFields) }
+  }
+
+  mutating func field(_ name: StaticString, _ value: StaticString) { head?.field(name, value, to: &output) }
+
+  mutating func field(_ name: StaticString, _ value: [UInt8]) { head?.field(name, value, to: &output) }
+
+  /// A field whose value is appended in place; it must be visible ASCII.
+  mutating func field(_ name: StaticString, appending value: (inout [UInt8]) -> Void) {
+    output.append(name)
+    output.append(": ")
+    value(&output)
+    output.append("\r\n")
+  }
+
+  /// Ends the head and appends the content, unless the request was HEAD.
+  mutating func end(_ body: [UInt8]) {
+    head?.end(.sized(body.count), persistence, to: &output)
+    if !isHead { output.append(contentsOf: body) }
+  }
+
+  mutating func endWithoutBody() { head?.end(.sized(0), persistence, to: &output) }
+
+  /// Ends the head of a response whose content has no end yet.
+  mutating func endAsStream() {
+    if !canChunk { keepsAlive = false }
+    head?.end(canChunk ? .chunked : .untilClose, canChunk ? .implied : .closes, to: &output)
+  }
+
+  private var persistence: Persistence {
+    if !keepsAlive { return .closes }
+    return minorVersion == 0 ? .announced : .implied
+  }
+
+  // MARK: Whole
+
+  mutating func write(_ response: HTTPResponse) {
+    begin(response.status)
+    head?.fields(response.fields, to: &output)
+    end(response.body)
+  }
+
+  /// A refusal that is not the application's: of what broke a rule of the protocol, or came at a bad time.
+  ///
+  /// The strings are ours and need no escapes in JSON.
+  mutating func refuse(_ status: HTTPStatus, code: String, detail: String, isTemporary: Bool = false) {
+    begin(status)
+    field("Content-Type", "application/problem+json")
+    if isTemporary { field("Retry-After", Array("1".utf8)) }
+    end(
+      Array(
+        """
+        {"type":"about:blank","status":\(status.code),"code":"\(code)","title":"\(status.reason)",\
+        "detail":"\(detail)","temporary":\(isTemporary)}
+        """.utf8))
+  }
+
+  mutating func refuse(_ error: HTTPParseError) {
+    refuse(error.status, code: error.code, detail: error.description)
+  }
+
+  /// A refusal of a WebSocket handshake (RFC 6455 §4.2.2); the connection can go on with HTTP.
+  mutating func refuse(_ refusal: UpgradeRefusal) {
+    guard let status = HTTPStatus(code: refusal.status) else { preconditionFailure("A refusal has a status.") }
+    for (name, value) in refusal.fields {
+      commonFields.append(contentsOf: "\(name): \(value)\r\n".utf8)
+    }
+    refuse(status, code: status == .upgradeRequired ? "upgrade_required" : "bad_handshake", detail: refusal.description)
+  }
+
+  /// Appends the 101 of a WebSocket handshake; what follows is no HTTP.
+  mutating func switchToWebSocket(acceptKey: [UInt8], subprotocol: String?) {
+    WebSocketHandshake.appendResponse(acceptKey: acceptKey, subprotocol: subprotocol, to: &output)
+  }
+}
+
+/// The `Date` of all responses of a loop.
+final class ResponseClock {
+  private var date = DateField()
+
+  func begin(_ status: HTTPStatus, to output: inout [UInt8]) -> ResponseHeadWriter {
+    ResponseHeadWriter(status, date: &date, second: wallClockSeconds(), to: &output)
+  }
+}

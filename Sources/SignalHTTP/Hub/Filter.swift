@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+import CEL
+import JSON
+import SignalStore
+
+/// A compiled `where`. Two are equal when their texts are.
+final class Filter: Hashable, Sendable {
+  private let program: Program
+
+  init(_ source: String, limits: CELLimits) throws(CELError) {
+    program = try Program(filter: source, environment: .change, limits: limits)
+  }
+
+  /// Whether it describes a state of a property, by path and value alone, and not a transition.
+  var isState: Bool { program.isStateFilter }
+
+  /// Whether it can be asked of a property that is not just changing.
+  var isListable: Bool { program.variables.isDisjoint(with: ["oldValue", "op"]) }
+
+  static func == (a: Filter, b: Filter) -> Bool { a === b || a.program.source == b.program.source }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(program.source) }
+
+  /// Whether it holds after a change: of the new value, or of the whole change.
+  func holds(forNew change: inout FilteredChange) -> Bool { change.count(change.withNew { program.match($0) }) }
+
+  /// Whether it held before a change.
+  func holds(forOld change: inout FilteredChange) -> Bool { change.count(change.withOld { program.match($0) }) }
+
+  /// Whether it holds for a property at rest: as if it had just been set.
+  func holds(forStored stored: StoredValue) -> Bool {
+    program.matches(
+      Activation(
+        path: stored.path.bytes, value: JSONTree(stored.value), revision: Int(clamping: stored.revision.number),
+        milliseconds: stored.time.milliseconds))
+  }
+
+  /// Whether it holds for what is at a path, which may be nothing: `value` is `null` then.
+  func holds(forPath path: PropertyPath, _ stored: StoredValue?) -> Bool {
+    program.matches(Activation(path: path.bytes, value: stored.map { JSONTree($0.value) }))
+  }
+}
+
+/// A change as filters see it. What they need is made when the first of them asks, and once.
+struct FilteredChange {
+  let change: Change
+  /// Evaluations that failed.
+  private(set) var errors = 0
+  private var new: Activation?
+  private var old: Activation?
+
+  init(_ change: Change) { self.change = change }
+
+  fileprivate mutating func withNew<Result>(_ body: (borrowing Activation) -> Result) -> Result {
+    if let new { return body(new) }
+    let made = Activation(
+      path: change.path.bytes, value: change.new.map { JSONTree($0.value) },
+      oldValue: change.old.map { JSONTree($0.value) }, revision: Int(clamping: change.revision.number),
+      op: change.op == .set ? .set : .delete, milliseconds: change.time.milliseconds)
+    new = made
+    return body(made)
+  }
+
+  fileprivate mutating func withOld<Result>(_ body: (borrowing Activation) -> Result) -> Result {
+    if let old { return body(old) }
+    let made = Activation(path: change.path.bytes, value: change.old.map { JSONTree($0.value) })
+    old = made
+    return body(made)
+  }
+
+  fileprivate mutating func count(_ match: Program.Match) -> Bool {
+    switch match {
+    case .yes: return true
+    case .no: return false
+    case .failed:
+      errors += 1
+      return false
+    }
+  }
+}
