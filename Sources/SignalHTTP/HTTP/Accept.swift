@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+/// Chooses among representations by `Accept` (RFC 9110 §12.5.1).
+package enum Accept {
+  /// The place in `offered` of the type that the client likes best, the first of equals; nil when it accepts none.
+  ///
+  /// Without `Accept` everything is equally welcome. An element that is malformed is left out, as if it had not been
+  /// sent: a preference is no reason to refuse a request. A parameter of a range must stand in the offered type too,
+  /// but for `charset`, which says nothing about types that are UTF-8 by definition.
+  package static func best(of offered: [StaticString], for head: borrowing RequestHead) -> Int? {
+    var best: Int?
+    var bestQuality = 0
+    for (place, name) in offered.enumerated() {
+      guard let type = try? MediaType(ByteView(name)) else { preconditionFailure("\(name) is not a media type") }
+      let quality = quality(of: type, for: head)
+      if quality > bestQuality {
+        best = place
+        bestQuality = quality
+      }
+    }
+    return best
+  }
+
+  /// How welcome a type is, in thousandths: what the most specific range that matches it says.
+  private static func quality(of type: MediaType, for head: borrowing RequestHead) -> Int {
+    var quality = 0
+    var specificity = 0
+    var hasRange = false
+    head.forEachElement(of: .accept) { element in
+      guard let range = MediaRange(element) else { return }
+      hasRange = true
+      let match = range.specificity(for: type)
+      if match > specificity {
+        specificity = match
+        quality = range.quality
+      }
+    }
+    return hasRange ? quality : 1000
+  }
+}
+
+/// One element of `Accept`: a media type, `type/*` or `*/*`, with a weight.
+private struct MediaRange {
+  let type: MediaType
+  /// Between 0 and 1000.
+  let quality: Int
+
+  init?(_ element: ByteView) {
+    guard let type = try? MediaType(element) else { return nil }
+    if type.type.isAsterisk, !type.subtype.isAsterisk { return nil }
+    var quality = 1000
+    for parameter in type.allParameters where parameter.name.isWeight {
+      guard let weight = Self.weight(parameter.value) else { return nil }
+      quality = weight
+    }
+    self.type = type
+    self.quality = quality
+  }
+
+  /// 0 when the range does not contain the type, more the closer it describes it.
+  func specificity(for offered: MediaType) -> Int {
+    if type.type.isAsterisk { return 1 }
+    guard type.type.equalsIgnoringCase(offered.type) else { return 0 }
+    if type.subtype.isAsterisk { return 2 }
+    guard type.subtype.equalsIgnoringCase(offered.subtype) else { return 0 }
+    var specificity = 3
+    for parameter in type.allParameters {
+      if parameter.name.isWeight { break }
+      let isMatched = offered.allParameters.contains {
+        $0.name.equalsIgnoringCase(parameter.name) && $0.content == parameter.content
+      }
+      if isMatched {
+        specificity += 1
+      } else if !parameter.name.equalsIgnoringCase("charset") {
+        return 0
+      }
+    }
+    return specificity
+  }
+
+  /// `qvalue` of RFC 9110 §12.4.2: 0 to 1 with at most three decimal places.
+  private static func weight(_ value: ByteView) -> Int? {
+    guard value.count >= 1, value.count <= 5 else { return nil }
+    let whole = value.byte(at: 0)
+    guard whole == ASCII.zero || whole == ASCII.zero + 1 else { return nil }
+    guard value.count == 1 || value.byte(at: 1) == ASCII.dot else { return nil }
+    var weight = Int(whole - ASCII.zero) * 1000
+    var place = 100
+    for digit in value.dropFirst(2) {
+      guard ASCII.isDigit(digit) else { return nil }
+      weight += Int(digit - ASCII.zero) * place
+      place /= 10
+    }
+    return weight <= 1000 ? weight : nil
+  }
+}
+
+extension ByteView {
+  fileprivate var isAsterisk: Bool { count == 1 && byte(at: 0) == ASCII.asterisk }
+  fileprivate var isWeight: Bool { count == 1 && ASCII.lowercased(byte(at: 0)) == UInt8(ascii: "q") }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+extension HTTPDate {
+  /// The date that a text names in any of the three forms a recipient must understand (RFC 9110 §5.6.7).
+  ///
+  ///     Sun, 06 Nov 1994 08:49:37 GMT      the one that is sent today
+  ///     Sunday, 06-Nov-94 08:49:37 GMT     RFC 850
+  ///     Sun Nov  6 08:49:37 1994           asctime
+  ///
+  /// Nil for anything else, and for days that no calendar has. The day of the week is one of the seven names, not
+  /// compared with the date. A year of two digits that seems more than 50 years in the future, seen from `now`, is one
+  /// in the past.
+  public init?(_ text: String, now: HTTPDate) {
+    guard let date = Array(text.utf8).withView({ HTTPDate($0, now: now) }) else { return nil }
+    self = date
+  }
+
+  package init?(_ text: ByteView, now: HTTPDate) {
+    var cursor = Cursor(text: text)
+    let fields: Fields?
+    if text.count > 3, text.byte(at: 3) == ASCII.comma {
+      fields = cursor.fixdate()
+    } else if text.count > 3, text.byte(at: 3) == ASCII.space {
+      fields = cursor.asctime()
+    } else {
+      fields = cursor.rfc850(now: now)
+    }
+    guard let fields, cursor.isAtEnd, let seconds = fields.seconds else { return nil }
+    self.init(secondsSinceEpoch: seconds)
+  }
+
+  private struct Fields {
+    var year = 0
+    var month = 0
+    var day = 0
+    var hour = 0
+    var minute = 0
+    var second = 0
+
+    /// Nil when one of the numbers is out of its range.
+    var seconds: Int64? {
+      let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+      let length = month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
+      // A leap second, 60, is legal and counts as the first second of the next minute.
+      guard (1...length).contains(day), hour < 24, minute < 60, second <= 60 else { return nil }
+      let days = HTTPDate.days(year: year, month: month, day: day)
+      return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+    }
+  }
+
+  /// Walks over a text; every step returns nil when the text has something else there.
+  private struct Cursor {
+    let text: ByteView
+    var index = 0
+
+    var isAtEnd: Bool { index == text.count }
+
+    mutating func literal(_ literal: StaticString) -> Void? {
+      let expected = ByteView(literal)
+      guard text.count - index >= expected.count, text[index..<index + expected.count].equals(expected) else {
+        return nil
+      }
+      index += expected.count
+      return ()
+    }
+
+    mutating func number(digits: Int) -> Int? {
+      guard text.count - index >= digits else { return nil }
+      var value = 0
+      for _ in 0..<digits {
+        guard ASCII.isDigit(text.byte(at: index)) else { return nil }
+        value = value * 10 + Int(text.byte(at: index) - ASCII.zero)
+        index += 1
+      }
+      return value
+    }
+
+    /// The place of a three-letter name in a row of such names.
+    mutating func name(in names: ByteView) -> Int? {
+      guard text.count - index >= 3 else { return nil }
+      let name = text[index..<index + 3]
+      for place in 0..<names.count / 3 where names[place * 3..<place * 3 + 3].equals(name) {
+        index += 3
+        return place
+      }
+      return nil
+    }
+
+    mutating func time(into fields: inout Fields) -> Void? {
+      guard let hour = number(digits: 2), literal(":") != nil, let minute = number(digits: 2),
+        literal(":") != nil, let second = number(digits: 2)
+      else { return nil }
+      (fields.hour, fields.minute, fields.second) = (hour, minute, second)
+      return ()
+    }
+
+    mutating func fixdate() -> Fields? {
+      var fields = Fields()
+      guard name(in: HTTPDate.dayNames) != nil, literal(", ") != nil, let day = number(digits: 2),
+        literal(" ") != nil, let month = name(in: HTTPDate.monthNames), literal(" ") != nil,
+        let year = number(digits: 4), literal(" ") != nil, time(into: &fields) != nil, literal(" GMT") != nil
+      else { return nil }
+      (fields.year, fields.month, fields.day) = (year, month + 1, day)
+      return fields
+    }
+
+    mutating func asctime() -> Fields? {
+      var fields = Fields()
+      guard name(in: HTTPDate.dayNames) != nil, literal(" ") != nil, let month = name(in: HTTPDate.monthNames),
+        literal(" ") != nil,
+        let day = literal(" ") != nil ? number(digits: 1) : number(digits: 2),
+        literal(" ") != nil, time(into: &fields) != nil, literal(" ") != nil, let year = number(digits: 4)
+      else { return nil }
+      (fields.year, fields.month, fields.day) = (year, month + 1, day)
+      return fields
+    }
+
+    mutating func rfc850(now: HTTPDate) -> Fields? {
+      let dayNames: [StaticString] = [
+        "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
+      ]
+      var fields = Fields()
+      guard dayNames.contains(where: { literal($0) != nil }), literal(", ") != nil, let day = number(digits: 2),
+        literal("-") != nil, let month = name(in: HTTPDate.monthNames), literal("-") != nil,
+        let year = number(digits: 2), literal(" ") != nil, time(into: &fields) != nil, literal(" GMT") != nil
+      else { return nil }
+      (fields.year, fields.month, fields.day) = (year, month + 1, day)
+      let today = now.secondsSinceEpoch / 86_400
+      let century = HTTPDate.civil(days: Int(today)).year / 100 * 100
+      fields.year += century
+      // Within 50 years of now, in the past rather than in the future.
+      let fiftyYears: Int64 = 50 * 31_556_952
+      if let seconds = fields.seconds, seconds > now.secondsSinceEpoch + fiftyYears {
+        fields.year -= 100
+      } else if let seconds = fields.seconds, seconds <= now.secondsSinceEpoch - fiftyYears {
+        fields.year += 100
+      }
+      return fields
+    }
+  }
+}
+
+/// The `Date` line of the current second: written once a second, copied into every response.
+package struct DateField: Sendable {
+  private var second: Int64 = .min
+  private var line: [UInt8] = []
+
+  package init() {}
+
+  /// Appends `Date: …` with the line's end; `second` is the current time in seconds since 1970.
+  package mutating func append(to output: inout [UInt8], second: Int64) {
+    if second != self.second {
+      self.second = second
+      line.removeAll(keepingCapacity: true)
+      line.append("Date: ")
+      HTTPDate(secondsSinceEpoch: second).append(to: &line)
+      line.append("\r\n")
+    }
+    output.append(contentsOf: line)
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+/// Where a browser says a request comes from (RFC 6454 §7), read in place: `https://example.com:8443`, or `null`.
+///
+/// The grammar allows a list; no browser sends one, and it is refused.
+package struct Origin {
+  /// The value as it came.
+  package let bytes: ByteView
+  private let schemeEnd: Int
+  private let authority: Authority?
+
+  /// - Throws: `HTTPParseError.malformedOrigin`.
+  package init(_ value: ByteView) throws(HTTPParseError) {
+    bytes = value
+    if value.equals("null") {
+      schemeEnd = 0
+      authority = nil
+      return
+    }
+    let end = value.firstIndex(of: ASCII.colon) ?? 0
+    guard end > 0, end + 3 < value.count, value[end..<end + 3].equals("://"), Self.isScheme(value[0..<end]),
+      let authority = Authority(value[end + 3..<value.count])
+    else { throw .malformedOrigin }
+    schemeEnd = end
+    self.authority = authority
+  }
+
+  /// Whether the browser keeps the origin to itself: a sandboxed page, a local file.
+  package var isNull: Bool { authority == nil }
+
+  /// Whether host and port are those that a request is for; ports that are not named are the scheme's own.
+  ///
+  /// The schemes are not compared: behind a proxy that ends TLS the server cannot know the one of the client.
+  package func matches(host: ByteView, port: UInt16?) -> Bool {
+    guard let authority, authority.host.equalsIgnoringCase(host) else { return false }
+    return (authority.port ?? schemePort) == (port ?? schemePort)
+  }
+
+  private var schemePort: UInt16? {
+    let scheme = bytes[0..<schemeEnd]
+    if scheme.equalsIgnoringCase("http") { return 80 }
+    if scheme.equalsIgnoringCase("https") { return 443 }
+    return nil
+  }
+
+  /// A letter, then letters, digits, `+`, `-`, `.` (RFC 3986 §3.1).
+  private static func isScheme(_ text: ByteView) -> Bool {
+    text.allSatisfy { byte in
+      ASCII.lowercased(byte) &- 0x61 < 26 || ASCII.isDigit(byte) || byte == ASCII.plus || byte == ASCII.hyphen
+        || byte == ASCII.dot
+    } && ASCII.lowercased(text[0]) &- 0x61 < 26
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+/// Tells the four forms of a target apart and finds its parts (RFC 9112 §3.2, RFC 3986).
+///
+/// A target is checked byte by byte and kept as it came: nothing is decoded or normalised here. A path holds `pchar`,
+/// `/` and what browsers leave unencoded, a query visible ASCII; see `ByteSet`. Percent signs need two digits, and in
+/// a path they may not stand for a control character: `%00` and `%0D%0A` are there only to fool someone behind us.
+struct RequestTarget {
+  private let head: ByteView
+  private let range: Range<Int>
+
+  init(in head: ByteView, at range: Range<Int>) {
+    self.head = head
+    self.range = range
+  }
+
+  /// Fills in the parts of the target; `index.method` is already known.
+  func parse(into index: inout HeadIndex) throws(HTTPParseError) {
+    index.target = HeadRange(range.lowerBound, range.upperBound)
+    if index.method == .connect {
+      index.form = .authority
+      let authority = try authority(range)
+      guard authority.port != nil else { throw .malformedTarget }
+      set(authority, at: range.lowerBound, in: &index)
+    } else if head.byte(at: range.lowerBound) == ASCII.slash {
+      index.form = .origin
+      try parsePath(from: range.lowerBound, into: &index)
+    } else if range.count == 1, head.byte(at: range.lowerBound) == ASCII.asterisk {
+      guard index.method == .options else { throw .malformedTarget }
+      index.form = .asterisk
+    } else {
+      try parseAbsolute(into: &index)
+    }
+  }
+
+  /// `http://authority/path?query`, or `https` (RFC 9110 §4.2); no other scheme is served.
+  private func parseAbsolute(into index: inout HeadIndex) throws(HTTPParseError) {
+    let target = head[range]
+    let schemeEnd = range.lowerBound + (target.firstIndex(of: ASCII.colon) ?? 0)
+    let scheme = head[range.lowerBound..<schemeEnd]
+    let authorityStart = schemeEnd + 3
+    guard scheme.equalsIgnoringCase("http") || scheme.equalsIgnoringCase("https"),
+      authorityStart < range.upperBound, head[schemeEnd..<authorityStart].equals("://")
+    else { throw .malformedTarget }
+    var end = authorityStart
+    while end < range.upperBound, head.byte(at: end) != ASCII.slash, head.byte(at: end) != ASCII.question { end += 1 }
+    index.form = .absolute
+    set(try authority(authorityStart..<end), at: authorityStart, in: &index)
+
+    if end < range.upperBound, head.byte(at: end) == ASCII.slash {
+      try parsePath(from: end, into: &index)
+    } else {
+      if end == range.upperBound, index.method == .options {
+        // RFC 9112 §3.2.4: this is how `OPTIONS *` travels through proxies.
+        index.form = .asterisk
+        return
+      }
+      // An empty path means `/` (RFC 9110 §4.2.3); the one before the authority stands in for it.
+      index.path = HeadRange(authorityStart - 1, authorityStart)
+      try parseQuery(from: end, into: &index)
+    }
+  }
+
+  private func authority(_ range: Range<Int>) throws(HTTPParseError) -> Authority {
+    guard let authority = Authority(head[range]) else { throw .malformedTarget }
+    return authority
+  }
+
+  private func set(_ authority: Authority, at start: Int, in index: inout HeadIndex) {
+    index.host = HeadRange(start, start + authority.host.count)
+    index.port = authority.port
+  }
+
+  private func parsePath(from start: Int, into index: inout HeadIndex) throws(HTTPParseError) {
+    var offset = start
+    while true {
+      // The space behind the target stops the search at the latest.
+      offset = head.pathEnd(from: offset)
+      guard offset < range.upperBound, head.byte(at: offset) == ASCII.percent else { break }
+      let byte = try encodedByte(at: offset)
+      guard byte >= 0x20, byte != 0x7F else { throw .malformedTarget }
+      offset += 3
+    }
+    index.path = HeadRange(start, offset)
+    try parseQuery(from: offset, into: &index)
+  }
+
+  private func parseQuery(from start: Int, into index: inout HeadIndex) throws(HTTPParseError) {
+    guard start < range.upperBound else { return }
+    guard head.byte(at: start) == ASCII.question else { throw .malformedTarget }
+    var offset = start + 1
+    while true {
+      while offset < range.upperBound, ByteSet.query.contains(head.byte(at: offset)) { offset += 1 }
+      guard offset < range.upperBound else { break }
+      guard head.byte(at: offset) == ASCII.percent else { throw .malformedTarget }
+      _ = try encodedByte(at: offset)
+      offset += 3
+    }
+    index.query = HeadRange(start + 1, offset)
+  }
+
+  private func encodedByte(at offset: Int) throws(HTTPParseError) -> UInt8 {
+    guard offset + 3 <= range.upperBound, let high = ASCII.hexValue(head.byte(at: offset + 1)),
+      let low = ASCII.hexValue(head.byte(at: offset + 2))
+    else { throw .malformedPercentEncoding }
+    return high << 4 | low
+  }
+}
