@@ -73,12 +73,16 @@ package final class BlockingSocket {
     return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno
   }
 
-  private static func wait(for events: Int16, on descriptor: Int32, _ deadline: Deadline) throws(ClientError) {
+  /// Waits for one of some events, an error or the end, and returns those that are there.
+  @discardableResult
+  private static func wait(
+    for events: Int16, on descriptor: Int32, _ deadline: Deadline
+  ) throws(ClientError) -> Int16 {
     while true {
       var entry = pollfd(fd: descriptor, events: events, revents: 0)
       // One entry, good during the call.
       let count = unsafe poll(&entry, 1, deadline.milliseconds)
-      if count > 0 { return }
+      if count > 0 { return entry.revents }
       if count == 0 { throw .timedOut }
       guard errno == EINTR else { throw .broken(code: errno) }
     }
@@ -91,16 +95,30 @@ package final class BlockingSocket {
   /// - Throws: `timedOut` when the peer does not take them, after some of them may have gone; `broken` when it never
   ///   will.
   package func send(_ bytes: [UInt8], by deadline: Deadline) throws(ClientError) {
+    _ = try send(bytes, orUntil: 0, by: deadline)
+  }
+
+  /// Sends all bytes, unless the peer takes no more for the moment and has sent something itself.
+  ///
+  /// - Returns: whether all bytes are sent.
+  package func sendUntilAnswered(_ bytes: [UInt8], by deadline: Deadline) throws(ClientError) -> Bool {
+    try send(bytes, orUntil: Int16(POLLIN), by: deadline)
+  }
+
+  private func send(_ bytes: [UInt8], orUntil events: Int16, by deadline: Deadline) throws(ClientError) -> Bool {
     var sent = 0
     while sent < bytes.count {
       // The pointer is good during the call; the slice lies within the array.
       let outcome = unsafe bytes.withUnsafeBytes { unsafe handle.send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
       switch outcome {
       case .bytes(let count): sent += count
-      case .wouldBlock: try Self.wait(for: Int16(POLLOUT), on: handle.descriptor, deadline)
+      case .wouldBlock:
+        let ready = try Self.wait(for: Int16(POLLOUT) | events, on: handle.descriptor, deadline)
+        if ready & events != 0 { return false }
       case .ended, .failed: throw .broken(code: errno)
       }
     }
+    return true
   }
 
   /// Waits for bytes and appends those that are there, at most 64 KiB.

@@ -42,13 +42,22 @@ package final class HTTPClient {
   ) throws(ClientError) -> HTTPClientResponse {
     let deadline = Deadline(after: timeout)
     let bytes = try Self.bytes(method, target, fields, body, authority)
-    do {
-      try socket.send(bytes, by: deadline)
-    } catch .broken(let code) {
-      // A server that refuses a body answers before it has read all of it; the answer may be there.
-      do { return try receive(answering: method, by: deadline, limit: limit) } catch { throw .broken(code: code) }
+    // A server that refuses a body answers before it has read all of it, and may then break the connection.
+    var isSent = false
+    var failure: ClientError?
+    do throws(ClientError) {
+      isSent = try socket.sendUntilAnswered(bytes, by: deadline)
+    } catch {
+      guard case .broken = error else { throw error }
+      failure = error
     }
-    return try receive(answering: method, by: deadline, limit: limit)
+    do throws(ClientError) {
+      let response = try receive(answering: method, by: deadline, limit: limit)
+      if !isSent { isReusable = false }
+      return response
+    } catch {
+      throw failure ?? error
+    }
   }
 
   /// Waits for the whole response to a request that has been sent.

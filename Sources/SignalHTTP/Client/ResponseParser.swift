@@ -40,7 +40,7 @@ package struct HTTPClientResponse: Equatable, Sendable {
 ///
 /// It is strict where a lenient client would hide a server's fault: both framings at once, a bare line feed, a folded
 /// line or a length that is no number are errors.
-struct ResponseParser {
+package struct ResponseParser {
   private enum Framing {
     case none
     case length(Int)
@@ -57,10 +57,13 @@ struct ResponseParser {
   private var searched = 0
   private var framing = Framing.none
   /// Whether the connection can be used for another request after this response.
-  private(set) var keepsAlive = true
+  package private(set) var keepsAlive = true
+
+  /// At the beginning of a connection.
+  package init() {}
 
   /// Adds what has been received.
-  mutating func receive(_ bytes: [UInt8]) {
+  package mutating func receive(_ bytes: [UInt8]) {
     if position == input.count {
       input = bytes
       searched = position
@@ -73,7 +76,7 @@ struct ResponseParser {
   }
 
   /// Bytes behind the response, which belong to what comes next.
-  mutating func takeRest() -> [UInt8] {
+  package mutating func takeRest() -> [UInt8] {
     defer {
       input = []
       position = 0
@@ -86,7 +89,7 @@ struct ResponseParser {
   /// Takes a head; nil when it is not whole yet.
   ///
   /// `method` is that of the request, which decides whether there is a body.
-  mutating func takeHead(answering method: String) throws(ClientError) -> HTTPClientResponse? {
+  package mutating func takeHead(answering method: String) throws(ClientError) -> HTTPClientResponse? {
     guard let end = endOfHead() else {
       guard input.count - position <= Self.headLimit else { throw .responseTooLarge }
       return nil
@@ -190,7 +193,7 @@ struct ResponseParser {
   /// - Parameters:
   ///   - limit: bytes of the body at most, `body` included.
   ///   - isEnded: the server has ended the connection.
-  mutating func takeBody(into body: inout [UInt8], limit: Int, isEnded: Bool) throws(ClientError) -> Bool {
+  package mutating func takeBody(into body: inout [UInt8], limit: Int, isEnded: Bool) throws(ClientError) -> Bool {
     switch framing {
     case .none: return true
     case .length(let length):
