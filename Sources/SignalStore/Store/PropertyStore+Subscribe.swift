@@ -45,7 +45,10 @@ extension PropertyStore {
 /// the thread that delivers ``PropertyStore/changes``, of which there is one at a time.
 private final class StoreFeed: Sendable {
   private struct State {
-    var isLive = false
+    /// The revision of the snapshot, once the feed is live.
+    ///
+    /// Commits up to it have not all been delivered by then, and come late.
+    var start: Revision?
     var waiting: [Commit] = []
   }
 
@@ -63,24 +66,24 @@ private final class StoreFeed: Sendable {
       for value in snapshot.scan(match: patterns) { handler(.snapshot(value)) }
     }
     handler(.live(snapshot.revision))
-    while let commits = takeWaiting() {
-      for commit in commits where commit.revision > snapshot.revision { handOut(commit) }
+    while let commits = takeWaiting(orGoLiveAfter: snapshot.revision) {
+      for commit in commits { handOut(commit, ifAfter: snapshot.revision) }
     }
   }
 
   func receive(_ commit: Commit) {
-    let isLive = state.withLock { state in
-      if !state.isLive { state.waiting.append(commit) }
-      return state.isLive
+    let start = state.withLock { state in
+      if state.start == nil { state.waiting.append(commit) }
+      return state.start
     }
-    if isLive { handOut(commit) }
+    if let start { handOut(commit, ifAfter: start) }
   }
 
-  /// The commits that have come, or nil, and from then on the feed is live, when there are none.
-  private func takeWaiting() -> [Commit]? {
+  /// The commits that have come; nil when there are none, and from then on the feed is live.
+  private func takeWaiting(orGoLiveAfter start: Revision) -> [Commit]? {
     state.withLock { state in
       if state.waiting.isEmpty {
-        state.isLive = true
+        state.start = start
         return nil
       }
       var taken: [Commit] = []
@@ -89,7 +92,8 @@ private final class StoreFeed: Sendable {
     }
   }
 
-  private func handOut(_ commit: Commit) {
+  private func handOut(_ commit: Commit, ifAfter start: Revision) {
+    guard commit.revision > start else { return }
     // One behind, because only the next match tells that there is more.
     var held: Change?
     for change in commit where patterns.contains(where: { $0.matches(change.path) }) {

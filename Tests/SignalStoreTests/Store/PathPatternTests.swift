@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-import SignalStore
 import Testing
 
 @testable import SignalStore
