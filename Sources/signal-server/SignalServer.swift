@@ -13,8 +13,10 @@ struct SignalServer: AsyncParsableCommand {
       (the port is taken), 78 wrong setting.
       """,
     version: "0.1.0",
-    subcommands: [Serve.self],
-    defaultSubcommand: Serve.self)
+    subcommands: [
+      ServeVerb.self, GetVerb.self, SetVerb.self, DeleteVerb.self, WatchVerb.self, HealthVerb.self,
+    ],
+    defaultSubcommand: ServeVerb.self)
 
   /// Ends the process with a status of ``ExitStatus`` whatever happens: an error that leaves `main` prints a trace.
   static func main() async {
@@ -23,7 +25,7 @@ struct SignalServer: AsyncParsableCommand {
 
   private static func run(_ arguments: [String]) async -> ExitStatus {
     do {
-      var command = try parseAsRoot(arguments)
+      var command = try parseAsRoot(Word.marked(arguments))
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -39,7 +41,7 @@ struct SignalServer: AsyncParsableCommand {
         Terminal.print(fullMessage(for: error))
         return .success
       }
-      Terminal.complain(message(for: error))
+      Terminal.complain(Word(argument: message(for: error)).text)
       return .usage
     }
   }

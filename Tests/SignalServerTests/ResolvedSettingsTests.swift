@@ -131,6 +131,8 @@ struct PrecedenceTests {
       (Start(file: "origins:\n  - https://a"), ["https://a"]),
       (Start(file: "origins: https://a"), ["https://a"]),
       (Start(file: "origins: ['*']"), ["*"]),
+      (Start(flags: ["--origins=tauri://localhost"]), ["tauri://localhost"]),
+      (Start(flags: ["--origins=http://a:443"]), ["http://a:443"]),
       (Start(environment: ["SIGNAL_ORIGINS": "https://a, http://b:1"]), ["https://a", "http://b:1"]),
       (Start(file: "origins: [https://a]", environment: ["SIGNAL_ORIGINS": ""]), []),
       (Start(flags: ["--origins", "http://[::1]:8080,http://127.0.0.1"]), ["http://[::1]:8080", "http://127.0.0.1"]),
@@ -276,7 +278,8 @@ struct RefusalTests {
   }
 
   @Test(arguments: [
-    "https://a/", "https://a/b", "a.example", "ftp://a", "https://", "https://A.example", "https://a:0",
+    "https://a/", "https://a/b", "a.example", "https://a:443", "http://a:80", "://a", "1a://b", "http:/a", "https://",
+    "https://A.example", "https://a:0",
     "https://a:65536",
     "https://a:", "https://a:x", "null", "https://a?b", "https://a b", "https://[::1", "https://[]", "https://u@a",
     "**",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalHTTP
 import Testing
 
 @testable import signal_server
@@ -29,7 +30,7 @@ private final class Theatre {
       case .says(let text): return Array(text.utf8)
       case .isSilent: return nil
       case .ends(let failure): throw failure
-      case nil: throw .closed(code: 1000, reason: "the script is over")
+      case nil: throw .closed(code: CloseCode(rawValue: 1000), reason: "the script is over")
       }
     }
   }
@@ -124,8 +125,9 @@ struct WatcherTests {
 
   @Test(
     arguments: [
-      .broken("the connection broke"), .refused(status: 503, text: "Draining"), .closed(code: 1001, reason: "bye"),
-      .closed(code: 4008, reason: ""), .closed(code: 4399, reason: ""),
+      .broken("the connection broke"), .refused(status: 503, text: "Draining"),
+      .closed(code: CloseCode(rawValue: 1001), reason: "bye"),
+      .closed(code: CloseCode(rawValue: 4008), reason: ""), .closed(code: CloseCode(rawValue: 4399), reason: ""),
     ] as [LinkFailure])
   func `once there, it comes back after what invites to`(failure: LinkFailure) {
     let theatre = Theatre([
@@ -140,8 +142,9 @@ struct WatcherTests {
 
   @Test(
     arguments: [
-      .refused(status: 403, text: "Forbidden"), .closed(code: 1000, reason: ""), .closed(code: 1008, reason: "no"),
-      .closed(code: 4400, reason: ""), .closed(code: 4000 - 1, reason: ""),
+      .refused(status: 403, text: "Forbidden"), .closed(code: CloseCode(rawValue: 1000), reason: ""),
+      .closed(code: CloseCode(rawValue: 1008), reason: "no"),
+      .closed(code: CloseCode(rawValue: 4400), reason: ""), .closed(code: CloseCode(rawValue: 4000 - 1), reason: ""),
     ] as [LinkFailure])
   func `it does not come back after anything else`(failure: LinkFailure) {
     let theatre = Theatre([
@@ -164,7 +167,7 @@ struct WatcherTests {
 
   @Test func `after too slow it comes back at once`() {
     let theatre = Theatre([
-      .success(subscribed + [.says(Message.live(2)), .ends(.closed(code: 4008, reason: ""))]),
+      .success(subscribed + [.says(Message.live(2)), .ends(.closed(code: CloseCode(rawValue: 4008), reason: ""))]),
       .success(subscribed + [.says(Message.live(2)), .says(Message.set("a", "1", 3))]),
     ])
     #expect(theatre.watch(all, count: 1) == nil)

@@ -110,22 +110,25 @@ extension Setting {
 
   /// Whether the text is what a browser would send: scheme, host and port in lower case, and nothing behind them.
   private static func isOrigin(_ text: String) -> Bool {
-    guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
-    var host = text.dropFirst(scheme.count)
+    let (letters, digits) = ("abcdefghijklmnopqrstuvwxyz", "0123456789")
+    // Not only the web's own schemes: extensions and applications have theirs.
+    let scheme = text.prefix { $0 != ":" }
+    guard let first = scheme.first, letters.contains(first), scheme.allSatisfy((letters + digits + "+-.").contains),
+      text.dropFirst(scheme.count).hasPrefix("://")
+    else { return false }
+    var host = text.dropFirst(scheme.count + "://".count)
     if host.last != "]", let colon = host.lastIndex(of: ":") {
-      guard let port = SettingText.integer(host[host.index(after: colon)...]), (1...65535).contains(port) else {
-        return false
-      }
+      // A port that is the scheme's own is left out by browsers, so such an origin would never be met.
+      let own = ["http": 80, "https": 443][String(scheme)]
+      guard let port = SettingText.integer(host[host.index(after: colon)...]), (1...65535).contains(port), port != own
+      else { return false }
       host = host[..<colon]
     }
     if host.hasPrefix("["), host.hasSuffix("]") {
       host = host.dropFirst().dropLast()
-      return !host.isEmpty && host.utf8.allSatisfy { "0123456789abcdef:.".utf8.contains($0) }
+      return !host.isEmpty && host.allSatisfy((digits + "abcdef:.").contains)
     }
-    return !host.isEmpty
-      && host.utf8.allSatisfy { byte in
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || "0123456789.-_".utf8.contains(byte)
-      }
+    return !host.isEmpty && host.allSatisfy((letters + digits + ".-_").contains)
   }
 
   private init<Value>(

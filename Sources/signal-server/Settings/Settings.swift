@@ -29,8 +29,12 @@ struct Settings: Equatable, Sendable {
   struct HTTP: Equatable, Sendable {
     var headBytes = 16 << 10
     var targetBytes = 8 << 10
+    var methodBytes = 32
     var fields = 100
+    var emptyLines = 4
     var bodyBytes = 1 << 20
+    var chunkExtensionBytes = 4 << 10
+    var trailerBytes = 4 << 10
     var headTimeout = Duration.seconds(10)
     var bodyTimeout = Duration.seconds(30)
     var keepAliveTimeout = Duration.seconds(75)
@@ -97,8 +101,14 @@ extension Settings {
 
     .bytes("http.head-bytes", \.http.headBytes, 1 << 10...1 << 20, "request line and fields together (431)"),
     .bytes("http.target-bytes", \.http.targetBytes, 64...1 << 20, "path and query of a request (414)"),
+    .bytes("http.method-bytes", \.http.methodBytes, 7...1 << 10, "method of a request (400)"),
+    .integer("http.empty-lines", \.http.emptyLines, 0...1000, "empty lines before a request (400)"),
     .integer("http.fields", \.http.fields, 1...10_000, "fields of a request (431)"),
     .bytes("http.body-bytes", \.http.bodyBytes, 1...jsonCeiling, "body of a request (413)"),
+    .bytes(
+      "http.chunk-extension-bytes", \.http.chunkExtensionBytes, 0...1 << 20, "chunk extensions of a body together (400)"
+    ),
+    .bytes("http.trailer-bytes", \.http.trailerBytes, 0...1 << 20, "trailer section of a body (431)"),
     .duration("http.head-timeout", \.http.headTimeout, anyTimeout, "from the first byte of a head to its last (408)"),
     .duration("http.body-timeout", \.http.bodyTimeout, anyTimeout, "between two arrivals of a request's body (408)"),
     .duration("http.keep-alive-timeout", \.http.keepAliveTimeout, anyTimeout, "between two requests on a connection"),

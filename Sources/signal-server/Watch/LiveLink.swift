@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import SignalHTTP
 
 /// A connection to the live protocol, as `watch` needs it: text messages out and in, and an end.
 protocol LiveLink: AnyObject {
@@ -15,15 +16,15 @@ enum LinkFailure: Error, Equatable, Sendable {
   case broken(String)
   /// The upgrade was answered with an HTTP status and a problem.
   case refused(status: Int, text: String)
-  /// The server closed with a code of docs/protocol.md §7.
-  case closed(code: Int, reason: String)
+  /// The server closed with a code of docs/protocol.md §7, or with none.
+  case closed(code: CloseCode?, reason: String)
 
   /// Whether the server, or the lack of one, leaves hope that a new connection will do.
   var invitesReconnect: Bool {
     switch self {
     case .broken: true
     case .refused(let status, _): status == 503
-    case .closed(let code, _): code == 1001 || (4000...4399).contains(code)
+    case .closed(let code, _): code.map { $0.advice == .reconnectNow } ?? true
     }
   }
 
@@ -32,7 +33,8 @@ enum LinkFailure: Error, Equatable, Sendable {
     switch self {
     case .broken(let text), .refused(_, let text): text
     case .closed(let code, let reason):
-      "the server closed the connection with \(code)" + (reason.isEmpty ? "" : " (\(reason.printable))")
+      "the server closed the connection" + (code.map { " with \($0.rawValue)" } ?? "")
+        + (reason.isEmpty ? "" : " (\(reason.printable))")
     }
   }
 }

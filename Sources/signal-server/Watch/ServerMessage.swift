@@ -107,6 +107,12 @@ struct Members {
     return revision
   }
 
+  /// What a body says that is a problem; nil when it is none.
+  static func problemText(in body: [UInt8]) -> String? {
+    guard let text = try? JSONText(validating: body) else { return nil }
+    return Members(tree: JSONTree(text), node: .root).problemText
+  }
+
   /// What a problem (RFC 9457) says, in one line: `title: detail`; nil when this is none.
   var problemText: String? {
     guard let title = string("title") else { return nil }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import JSON
+import SignalHTTP
 
 /// The work of `signal-server watch`: subscribes, prints what it is told, and comes back after a broken connection to
 /// where it was.
@@ -157,5 +157,5 @@ struct Watcher {
 }
 
 extension LinkFailure {
-  fileprivate var isTooSlow: Bool { if case .closed(4008, _) = self { true } else { false } }
+  fileprivate var isTooSlow: Bool { if case .closed(.tooSlow?, _) = self { true } else { false } }
 }

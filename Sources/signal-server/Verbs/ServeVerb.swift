@@ -2,8 +2,9 @@
 import ArgumentParser
 
 /// `signal-server serve`: runs the server until it is told to stop.
-struct Serve: AsyncParsableCommand {
+struct ServeVerb: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "serve",
     abstract: "Run the server (default).",
     discussion: discussion)
 
@@ -18,12 +19,13 @@ struct Serve: AsyncParsableCommand {
 
   /// The flags of the settings come from their table, so the parser does not know them.
   @Argument(parsing: .allUnrecognized, help: .hidden)
-  var flags: [String] = []
+  var flags: [Word] = []
 
   func run() async throws {
     let resolved: ResolvedSettings
     do {
-      resolved = try ResolvedSettings.load(file: config, environment: ProcessEnvironment.variables, flags: flags)
+      resolved = try ResolvedSettings.load(
+        file: config, environment: ProcessEnvironment.variables, flags: flags.map(\.text))
     } catch {
       throw Failure(error)
     }

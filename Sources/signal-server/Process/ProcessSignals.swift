@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+import Dispatch
+import Glibc
+import Synchronization
+
+/// The process signals that ask for an end: Ctrl-C, and what supervisors send.
+enum ProcessSignals {
+  private static let ending = [SIGINT, SIGTERM]
+
+  /// Makes each of them end the process with success, as it is how `watch` ends.
+  static func makeSuccess() {
+    for number in ending {
+      // The handler is a function without context, and `_exit` is one of the few that may be called in it.
+      _ = signal(number) { _ in _exit(ExitStatus.success.rawValue) }
+    }
+  }
+
+  /// Calls `stop` at the first of them, on a queue of its own; the second one ends the process at once, with the status
+  /// that a shell gives to a process it killed.
+  static func drain(_ stop: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
+    let queue = DispatchQueue(label: "signal.process")
+    let count = Count()
+    return ending.map { number in
+      // Without this the process would end before the source is asked.
+      _ = signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler {
+        if count.next() > 1 { _exit(128 + number) }
+        stop()
+      }
+      source.resume()
+      return source
+    }
+  }
+
+  /// Makes a write to a closed connection or pipe an error of the write, instead of the end of the process.
+  static func ignoreBrokenPipes() {
+    _ = signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// How many have come.
+  private final class Count: Sendable {
+    private let value = Atomic(0)
+    func next() -> Int { value.add(1, ordering: .relaxed).newValue }
+  }
+}
+
+/// Waiting, for a thread that has nothing else to do.
+enum ProcessClock {
+  /// Waits that long.
+  static func sleep(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+    // The pointer is good during the call. A process signal that does not end the process shortens the wait.
+    _ = unsafe nanosleep(&left, nil)
+  }
+}

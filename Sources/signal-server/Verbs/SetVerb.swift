@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import JSON
+import SignalHTTP
+
+/// `signal-server set`: sets a property.
+struct SetVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set",
+    abstract: "Set a property, and print the cursor of the change.",
+    discussion: """
+      The value is JSON: 21.5, true, '"on"', '{"r":255}'. The cursor that is printed is what --if-match takes.
+      """)
+
+  @Argument(help: "The property, for example kitchen/temperature.")
+  var path: Word
+
+  @Argument(help: "The value, as JSON; - reads it from the standard input.")
+  var value: Word
+
+  @Flag(help: "Take the value as text, not as JSON.")
+  var string = false
+
+  @Option(
+    help: ArgumentHelp("Only if the property was last changed at this cursor.", valueName: "cursor"))
+  var ifMatch: String?
+
+  @Flag(help: "Only if there is no such property.")
+  var ifAbsent = false
+
+  @Flag(help: "Make it a change even if the value is the same.")
+  var always = false
+
+  @OptionGroup var client: ClientOptions
+
+  func validate() throws {
+    if ifMatch != nil, ifAbsent { throw ValidationError("--if-match and --if-absent exclude each other") }
+  }
+
+  func run() throws {
+    let value = value.text
+    let source: [UInt8]
+    do {
+      source = value == "-" ? try Terminal.readAll() : Array(value.utf8)
+    } catch {
+      throw Failure(.usage, "cannot read the standard input: \(error)")
+    }
+    let body = try SetValue.json(from: source, isText: string, isInput: value == "-")
+    var fields = [("Content-Type", "application/json")]
+    if let ifMatch { fields.append(("If-Match", "\"\(ifMatch)\"")) }
+    if ifAbsent { fields.append(("If-None-Match", "*")) }
+    let target = PropertyTarget.make(path.text, always ? [(name: "always", value: "true")] : [])
+    let response = try client.request("PUT", target, fields: fields, body: body.bytes)
+    // The tag of the property when there is one, which also stands when the value was equal and nothing changed.
+    let tag = response.value("ETag").map { $0.filter { $0 != "\"" } }
+    if let cursor = tag ?? response.value("Signal-Revision") { Terminal.print(cursor.printable) }
+  }
+}
+
+/// The value that `set` sends.
+enum SetValue {
+  /// The value as JSON.
+  ///
+  /// - Parameters:
+  ///   - source: what the user gave.
+  ///   - isText: whether it is text, which becomes a string.
+  ///   - isInput: whether it came from the standard input, where the line end behind text is not part of it.
+  /// - Throws: `Failure` when it is not JSON, with how to quote it if that was meant.
+  static func json(from source: [UInt8], isText: Bool, isInput: Bool) throws(Failure) -> JSONText {
+    if isText {
+      let line = isInput && source.last == UInt8(ascii: "\n") ? source.dropLast() : source[...]
+      guard let text = String(validating: line, as: UTF8.self) else { throw Failure(.usage, "the text is not UTF-8") }
+      return JSONText(text)
+    }
+    do {
+      // The server has the say over size and depth.
+      return try JSONText(validating: source, limits: JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 1 << 16))
+    } catch {
+      let text = String(decoding: source.prefix(60), as: UTF8.self).printable
+      guard !isInput else { throw Failure(.usage, "the standard input is not JSON: \(error)") }
+      throw Failure(.usage, "'\(text)' is not JSON: \(error); for text, write '\(JSONText(text))' or add --string")
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+
+/// `signal-server watch`: prints what changes, as it changes.
+struct WatchVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Print properties, and what changes, as it changes.",
+    discussion: """
+      A pattern is a path in which * stands for one segment and ** for any number. The connection is made anew when it \
+      breaks, and nothing is missed. Ctrl-C ends it, with status 0.
+      """)
+
+  @Argument(help: "What to watch, for example 'kitchen/**'.")
+  var patterns: [Word]
+
+  @Option(
+    name: .customLong("where"),
+    help: ArgumentHelp("Only what matches, for example 'value > 20'.", valueName: "expression"))
+  var filter: String?
+
+  @Flag(help: "Print each event as JSON, exactly as it came, one per line.")
+  var json = false
+
+  @Option(help: ArgumentHelp("End after this many events.", valueName: "number"))
+  var count: Int?
+
+  @Flag(inversion: .prefixedNo, help: "Begin with the present values.")
+  var initial = true
+
+  @Option(help: ArgumentHelp("Begin with what changed after this cursor.", valueName: "cursor"))
+  var since: String?
+
+  @Flag(inversion: .prefixedNo, help: "Tell when a property no longer matches.")
+  var exit = true
+
+  @Flag(inversion: .prefixedNo, help: "Show the value before each change.")
+  var oldValue = true
+
+  @OptionGroup var client: ClientOptions
+
+  func validate() throws {
+    if let count, count < 1 { throw ValidationError("--count takes a number from 1") }
+  }
+
+  func run() throws {
+    let url = try client.named() ?? ClientOptions.standard
+    var command = SubscribeCommand(
+      patterns: patterns.map(\.text), filter: filter, initial: initial, oldValue: oldValue, since: since)
+    if !exit { command.exit = false }
+    ProcessSignals.makeSuccess()
+    let surroundings = Watcher.Surroundings(
+      connect: { () throws(LinkFailure) in try WebSocketLink(url) },
+      print: Terminal.print(bytes:),
+      complain: Terminal.complain,
+      sleep: ProcessClock.sleep,
+      random: { Double.random(in: 0...1) })
+    var watcher = Watcher(command, output: json ? .events : .lines, count: count, in: surroundings)
+    try watcher.run()
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import signal_server
+
+@Suite("Settings in documents")
+struct DocumentTests {
+  private static let root = URL(filePath: #filePath).resolvingSymlinksInPath()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  private static let groups = Set(Settings.table.compactMap { $0.name.split(separator: ".").dropLast().first })
+
+  /// Every `` `group.name` `` in a document whose group is one of ours, with the word behind it.
+  private static func mentions(in document: String) throws -> [(name: String, value: String)] {
+    let text = try String(contentsOf: root.appending(path: document), encoding: .utf8)
+    return text.matches(of: /`([a-z]+)\.([a-z-]+)`(?: ([0-9A-Za-z]+))?/).compactMap { match in
+      groups.contains(match.1) ? ("\(match.1).\(match.2)", match.3.map(String.init) ?? "") : nil
+    }
+  }
+
+  @Test(arguments: ["README.md", "ARCHITECTURE.md", "SECURITY.md", "docs/protocol.md"])
+  func `a document names only settings that there are`(document: String) throws {
+    for (name, _) in try Self.mentions(in: document) {
+      #expect(Settings.byName[name] != nil, "\(document) names \(name)")
+    }
+  }
+
+  @Test func `SECURITY.md tells the defaults as they are`() throws {
+    let table = try Self.mentions(in: "SECURITY.md").filter { $0.value.first?.isNumber == true }
+    #expect(table.count > 30)
+    for (name, value) in table {
+      var settings = Settings()
+      let setting = try #require(Settings.byName[name])
+      #expect(setting.assign([value], &settings), "\(name) \(value)")
+      #expect(settings == Settings(), "\(name) is \(setting.text(in: Settings())), not \(value)")
+    }
+  }
+}
