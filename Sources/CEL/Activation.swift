@@ -26,10 +26,11 @@ public enum ChangeOperation: Sendable, Hashable, CaseIterable {
 /// The values of the variables of one or more evaluations.
 ///
 /// Make it once per change and evaluate any number of programs with it: numbers are converted when it is made, and an
-/// evaluation only reads. For ``CELEnvironment/change`` making it allocates nothing, unless a value is a string with
-/// an escape in it.
+/// evaluation only reads. Making it takes one allocation.
 public struct Activation: Sendable {
-  var slots: InlineArray<16, Value> = InlineArray(repeating: .error(.unboundVariable))
+  /// One value for each variable there can be. An array and not inline: reading one element of an inline array that is
+  /// part of a borrowed value copies all of them first.
+  var slots: [Value]
   var path: [UInt8] = []
   var tree0: JSONTree = Self.noTree
   var tree1: JSONTree = Self.noTree
@@ -41,7 +42,9 @@ public struct Activation: Sendable {
   private static let noTree = JSONTree(.null)
 
   /// No variable has a value yet: using one is the error ``EvaluationError/Reason/unboundVariable``.
-  public init() {}
+  public init() {
+    slots = [Value](repeating: .error(.unboundVariable), count: CELEnvironment.variableLimit)
+  }
 
   /// A change, for programs of ``CELEnvironment/change``.
   ///
@@ -56,34 +59,31 @@ public struct Activation: Sendable {
     milliseconds: Int64 = 0
   ) {
     self.path = path
-    slots[0] = Value(.string, 0..<path.count, of: .path)
+    slots = [
+      Value(.string, 0..<path.count, of: .path), .null, .null, Value(revision),
+      Value(.string, op.range, of: .operations), Value(timestampMilliseconds: milliseconds),
+    ]
+    boundTrees = 2
     if let value {
       tree0 = value
       slots[1] = root(of: value, .tree0)
-    } else {
-      slots[1] = .null
     }
     if let oldValue {
       tree1 = oldValue
       slots[2] = root(of: oldValue, .tree1)
-    } else {
-      slots[2] = .null
     }
-    boundTrees = 2
-    slots[3] = Value(revision)
-    slots[4] = Value(.string, op.range, of: .operations)
-    slots[5] = Value(timestampMilliseconds: milliseconds)
   }
 
   private mutating func root(of tree: JSONTree, _ source: Value.Source) -> Value {
-    JSONValues.value(of: .root, in: tree, source: source, copyingTo: &pool, poolSource: .bound)
+    JSONValues.plain(.root, tree, source)
+      ?? pool.add(text: JSONValues.text(of: .root, in: tree), .string, as: .bound)
   }
 
   /// Gives the variable of a slot (``CELEnvironment/slot(of:)``) a JSON value.
   ///
   /// Up to four are used in place; further ones are copied.
   public mutating func bind(_ slot: Int, to tree: JSONTree) {
-    precondition(slot >= 0 && slot < CELEnvironment.variableLimit, "no such slot")
+    prepare(slot)
     let place = boundTrees
     boundTrees += 1
     switch place {
@@ -106,7 +106,12 @@ public struct Activation: Sendable {
 
   /// Gives the variable of a slot a value.
   public mutating func bind(_ slot: Int, to value: CELValue) {
-    precondition(slot >= 0 && slot < CELEnvironment.variableLimit, "no such slot")
+    prepare(slot)
     slots[slot] = pool.add(value, as: .bound)
+  }
+
+  private mutating func prepare(_ slot: Int) {
+    precondition(slot >= 0 && slot < CELEnvironment.variableLimit, "no such slot")
+    while slots.count <= slot { slots.append(.error(.unboundVariable)) }
   }
 }

@@ -124,6 +124,9 @@ struct Compiler {
     case .not(let operand): next([.node(operand), .emit(.not, position)])
     case .negate(let operand): next([.node(operand), .emit(.negate, position)])
     case .binary(let operation, let left, let right):
+      if case .relation(let relation) = instruction(for: operation), let literal = literals[right] {
+        return next([.node(left), .emit(.relationToConstant(relation, constant(literal)), position)])
+      }
       next([.node(left), .node(right), .emit(instruction(for: operation), position)])
     case .and(let left, let right):
       let end = label()
@@ -205,10 +208,10 @@ struct Compiler {
     case .remainder: .remainder
     case .equal: .equal
     case .notEqual: .notEqual
-    case .less: .less
-    case .lessEqual: .lessEqual
-    case .greater: .greater
-    case .greaterEqual: .greaterEqual
+    case .less: .relation(.less)
+    case .lessEqual: .relation(.lessEqual)
+    case .greater: .relation(.greater)
+    case .greaterEqual: .relation(.greaterEqual)
     case .in: .in
     }
   }
@@ -226,10 +229,11 @@ struct Compiler {
   private static func effect(of instruction: Instruction) -> Int {
     switch instruction {
     case .constant, .variable, .local, .selectVariable, .newList, .newMap: 1
-    case .select, .selectOptional, .has, .not, .negate, .jump, .jumpIfFalse, .jumpIfTrue, .next, .unwrapOptional,
+    case .select, .selectOptional, .has, .not, .negate, .relationToConstant, .jump, .jumpIfFalse, .jumpIfTrue, .next,
+      .unwrapOptional,
       .wrapOptional:
       0
-    case .index, .indexOptional, .equal, .notEqual, .less, .lessEqual, .greater, .greaterEqual, .add, .subtract,
+    case .index, .indexOptional, .equal, .notEqual, .relation, .add, .subtract,
       .multiply, .divide, .remainder, .in, .and, .or, .branch, .append, .appendOptional, .accumulate, .filter,
       .dropBelow:
       -1

@@ -7,7 +7,9 @@ extension Evaluator {
   // MARK: - Texts
 
   /// Calls `body` with the bytes of a string or bytes.
-  func withText<Outcome>(_ value: Value, _ body: (Span<UInt8>) -> Outcome) -> Outcome {
+  func withText<Outcome>(_ activation: borrowing Activation, _ value: Value, _ body: (Span<UInt8>) -> Outcome)
+    -> Outcome
+  {
     switch value.source {
     case .none:
       let nothing: [UInt8] = []
@@ -28,9 +30,9 @@ extension Evaluator {
     }
   }
 
-  func copy(_ value: Value) -> [UInt8] {
+  func copy(_ activation: borrowing Activation, _ value: Value) -> [UInt8] {
     // The pointer is used only for the copy.
-    withText(value) { text in unsafe text.withUnsafeBufferPointer { unsafe Array($0) } }
+    withText(activation, value) { text in unsafe text.withUnsafeBufferPointer { unsafe Array($0) } }
   }
 
   /// Adds a text to what this evaluation has created.
@@ -43,7 +45,9 @@ extension Evaluator {
 
   /// Calls `body` with the tree that a list or map is a node of.
   @inline(__always)
-  func withTree<Outcome>(_ source: Value.Source, _ body: (borrowing JSONTree) -> Outcome) -> Outcome {
+  func withTree<Outcome>(
+    _ activation: borrowing Activation, _ source: Value.Source, _ body: (borrowing JSONTree) -> Outcome
+  ) -> Outcome {
     switch source {
     case .tree1: body(activation.tree1)
     case .tree2: body(activation.tree2)
@@ -53,24 +57,20 @@ extension Evaluator {
   }
 
   /// The value of a node of a tree of the activation.
-  mutating func value(of node: JSONTree.Node, _ source: Value.Source) -> Value {
-    let before = created.bytes.count
-    var pool = Pool()
-    swap(&pool, &created)
-    let value = withTree(source) {
-      JSONValues.value(of: node, in: $0, source: source, copyingTo: &pool, poolSource: .created)
-    }
-    swap(&pool, &created)
-    // Only text with an escape is copied; its length is known when it is done, and bounded by the tree.
-    let copied = created.bytes.count - before
-    if copied > 0, !reserve(copied) { return error(.tooLarge) }
-    return value
+  mutating func value(_ activation: borrowing Activation, of node: JSONTree.Node, _ source: Value.Source) -> Value {
+    withTree(activation, source) { JSONValues.plain(node, $0, source) } ?? unescaped(activation, node, source)
+  }
+
+  private mutating func unescaped(_ activation: borrowing Activation, _ node: JSONTree.Node, _ source: Value.Source)
+    -> Value
+  {
+    create(withTree(activation, source) { JSONValues.text(of: node, in: $0) })
   }
 
   // MARK: - Lists and maps that are not JSON
 
   /// The elements of a list, or the keys and values of a map, that is not JSON.
-  func list(_ value: Value) -> [Value] {
+  func list(_ activation: borrowing Activation, _ value: Value) -> [Value] {
     switch value.source {
     case .constants: program.constants.lists[value.number]
     case .bound: activation.pool.lists[value.number]
@@ -80,41 +80,41 @@ extension Evaluator {
   }
 
   /// The number of elements of a list.
-  func count(of list: Value) -> Int {
-    guard list.isNode else { return self.list(list).count }
-    return withTree(list.source) { $0.count(of: list.node) }
+  func count(_ activation: borrowing Activation, of list: Value) -> Int {
+    guard list.isNode else { return self.list(activation, list).count }
+    return withTree(activation, list.source) { $0.count(of: list.node) }
   }
 
   /// The element of a list at a place; nil when there is none.
-  mutating func element(_ place: Int, of list: Value) -> Value? {
+  mutating func element(_ activation: borrowing Activation, _ place: Int, of list: Value) -> Value? {
     guard list.isNode else {
-      let elements = self.list(list)
+      let elements = self.list(activation, list)
       return elements.indices.contains(place) ? elements[place] : nil
     }
-    guard let node = withTree(list.source, { $0.element(place, of: list.node) }) else { return nil }
+    guard let node = withTree(activation, list.source, { $0.element(place, of: list.node) }) else { return nil }
     // Elements with content are walked over one by one.
     charge(place / 4)
-    return value(of: node, list.source)
+    return value(activation, of: node, list.source)
   }
 
   /// The value of a map for a key; nil when there is none.
-  mutating func lookup(_ key: Value, in map: Value) -> Value? {
+  mutating func lookup(_ activation: borrowing Activation, _ key: Value, in map: Value) -> Value? {
     guard map.isNode else {
-      let entries = list(map)
+      let entries = list(activation, map)
       charge(entries.count / 2)
-      for place in stride(from: 0, to: entries.count, by: 2) where equals(entries[place], key) {
+      for place in stride(from: 0, to: entries.count, by: 2) where equals(activation, entries[place], key) {
         return entries[place + 1]
       }
       return nil
     }
-    guard key.kind == .string, let node = member(key, of: map) else { return nil }
-    return value(of: node, map.source)
+    guard key.kind == .string, let node = member(activation, key, of: map) else { return nil }
+    return value(activation, of: node, map.source)
   }
 
   /// The node of a member of a JSON object.
-  mutating func member(_ key: Value, of map: Value) -> JSONTree.Node? {
-    let (node, members) = withTree(map.source) { tree in
-      (withText(key) { name in tree.member(name, of: map.node) }, tree.count(of: map.node))
+  mutating func member(_ activation: borrowing Activation, _ key: Value, of map: Value) -> JSONTree.Node? {
+    let (node, members) = withTree(activation, map.source) { tree in
+      (withText(activation, key) { name in tree.member(name, of: map.node) }, tree.count(of: map.node))
     }
     charge(members / 4)
     return node
@@ -123,51 +123,57 @@ extension Evaluator {
   // MARK: - Selection (langdef "Field Selection")
 
   @inline(__always)
-  mutating func select(_ name: Value, of operand: Value) -> Value {
+  mutating func select(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
     if operand.kind == .map, operand.isNode {
-      // Names are constants: this is the way of nearly every filter, and it does not ask whose text it is.
+      // The way of nearly every filter. Names are constants, so it does not ask whose text they are; and the tree is
+      // asked for the member and its value in one go, because each time it is reached its blocks are retained.
       let names = program.constants.bytes
-      let node = withTree(operand.source) { $0.member(names.span.extracting(name.range), of: operand.node) }
-      guard let node else { return error(.noSuchKey) }
+      var node: JSONTree.Node?
+      let value = withTree(activation, operand.source) { tree -> Value? in
+        guard let found = tree.member(names.span.extracting(name.range), of: operand.node) else { return nil }
+        node = found
+        return JSONValues.plain(found, tree, operand.source)
+      }
       charge(1)
-      return value(of: node, operand.source)
+      if let value { return value }
+      return node.map { unescaped(activation, $0, operand.source) } ?? error(.noSuchKey)
     }
-    return selectOther(name, of: operand)
+    return selectOther(activation, name, of: operand)
   }
 
-  private mutating func selectOther(_ name: Value, of operand: Value) -> Value {
+  private mutating func selectOther(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
     switch operand.kind {
     case .error: operand
-    case .map: lookup(name, in: operand) ?? error(.noSuchKey)
-    case .optional: selectOptional(name, of: operand)
+    case .map: lookup(activation, name, in: operand) ?? error(.noSuchKey)
+    case .optional: selectOptional(activation, name, of: operand)
     default: error(.noMatchingOverload)
     }
   }
 
-  mutating func has(_ name: Value, in operand: Value) -> Value {
+  mutating func has(_ activation: borrowing Activation, _ name: Value, in operand: Value) -> Value {
     switch operand.kind {
     case .error: return operand
-    case .map: return Value(lookup(name, in: operand) != nil)
+    case .map: return Value(lookup(activation, name, in: operand) != nil)
     case .optional:
-      guard let content = content(of: operand) else { return .false }
-      return content.kind == .map ? Value(lookup(name, in: content) != nil) : error(.noMatchingOverload)
+      guard let content = content(activation, of: operand) else { return .false }
+      return content.kind == .map ? Value(lookup(activation, name, in: content) != nil) : error(.noMatchingOverload)
     default: return error(.noMatchingOverload)
     }
   }
 
   // MARK: - Indexing
 
-  mutating func element(at key: Value, of operand: Value) -> Value {
+  mutating func element(_ activation: borrowing Activation, at key: Value, of operand: Value) -> Value {
     if operand.isError { return operand }
     if key.isError { return key }
     switch operand.kind {
     case .list:
       guard let place = Self.place(key) else { return error(.noMatchingOverload) }
-      return element(place, of: operand) ?? error(.indexOutOfRange)
+      return element(activation, place, of: operand) ?? error(.indexOutOfRange)
     case .map:
       guard Self.canBeKey(key) else { return error(.noMatchingOverload) }
-      return lookup(key, in: operand) ?? error(.noSuchKey)
-    case .optional: return optionalElement(at: key, of: operand)
+      return lookup(activation, key, in: operand) ?? error(.noSuchKey)
+    case .optional: return optionalElement(activation, at: key, of: operand)
     default: return error(.noMatchingOverload)
     }
   }
@@ -193,26 +199,26 @@ extension Evaluator {
 
   // MARK: - Membership
 
-  mutating func membership(_ element: Value, in container: Value) -> Value {
+  mutating func membership(_ activation: borrowing Activation, _ element: Value, in container: Value) -> Value {
     if element.isError { return element }
     if container.isError { return container }
     switch container.kind {
-    case .list: return Value(contains(element, container))
-    case .map: return Value(Self.canBeKey(element) && lookup(element, in: container) != nil)
+    case .list: return Value(contains(activation, element, container))
+    case .map: return Value(Self.canBeKey(element) && lookup(activation, element, in: container) != nil)
     default: return error(.noMatchingOverload)
     }
   }
 
-  private mutating func contains(_ element: Value, _ container: Value) -> Bool {
+  private mutating func contains(_ activation: borrowing Activation, _ element: Value, _ container: Value) -> Bool {
     guard container.isNode else {
-      for other in list(container) where equals(element, other) { return true }
+      for other in list(activation, container) where equals(activation, element, other) { return true }
       return false
     }
-    var next = withTree(container.source) { $0.firstChild(of: container.node) }
+    var next = withTree(activation, container.source) { $0.firstChild(of: container.node) }
     while let node = next, fatal == nil {
-      let other = value(of: node, container.source)
-      if equals(element, other) { return true }
-      next = withTree(container.source) { $0.child(after: node, in: container.node) }
+      let other = value(activation, of: node, container.source)
+      if equals(activation, element, other) { return true }
+      next = withTree(activation, container.source) { $0.child(after: node, in: container.node) }
     }
     return false
   }

@@ -24,12 +24,12 @@ extension Evaluator {
     result.overflow ? error(.overflow) : Value(result.partialValue)
   }
 
-  mutating func add(_ left: Value, _ right: Value) -> Value {
+  mutating func add(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
     switch (left.kind, right.kind) {
     case (.int, .int): return checked(left.int.addingReportingOverflow(right.int))
     case (.uint, .uint): return checked(left.uint.addingReportingOverflow(right.uint))
-    case (.string, .string), (.bytes, .bytes): return concatenation(left, right)
-    case (.list, .list): return concatenatedLists(left, right)
+    case (.string, .string), (.bytes, .bytes): return concatenation(activation, left, right)
+    case (.list, .list): return concatenatedLists(activation, left, right)
     case (.timestamp, .duration): return Times.add(left, right) ?? error(.overflow)
     case (.duration, .timestamp): return Times.add(right, left) ?? error(.overflow)
     case (.duration, .duration): return Times.sum(left, right) ?? error(.overflow)
@@ -104,20 +104,20 @@ extension Evaluator {
 
   // MARK: - Concatenation
 
-  private mutating func concatenation(_ left: Value, _ right: Value) -> Value {
+  private mutating func concatenation(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
     if right.byteCount == 0 { return left }
     if left.byteCount == 0 { return right }
-    return create(copy(left) + copy(right), left.kind)
+    return create(copy(activation, left) + copy(activation, right), left.kind)
   }
 
-  private mutating func concatenatedLists(_ left: Value, _ right: Value) -> Value {
-    let count = count(of: left) + self.count(of: right)
+  private mutating func concatenatedLists(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
+    let count = count(activation, of: left) + self.count(activation, of: right)
     guard reserve(count) else { return error(.tooLarge) }
     var elements: [Value] = []
     elements.reserveCapacity(count)
     for list in [left, right] {
       var cursor = Cursor(list)
-      while let element = next(&cursor) { elements.append(element) }
+      while let element = next(activation, &cursor) { elements.append(element) }
     }
     return created.add(list: elements, .list, as: .created)
   }

@@ -10,33 +10,37 @@ extension Evaluator {
   // MARK: - Equality
 
   @inline(__always)
-  mutating func equality(_ left: Value, _ right: Value, negated: Bool) -> Value {
+  mutating func equality(_ activation: borrowing Activation, _ left: Value, _ right: Value, negated: Bool) -> Value {
     if left.isError { return left }
     if right.isError { return right }
-    return Value(equals(left, right) != negated)
+    return Value(equals(activation, left, right) != negated)
   }
 
   /// Whether two values, which are no errors, are equal.
-  mutating func equals(_ left: Value, _ right: Value) -> Bool {
-    guard left.kind == right.kind else { return left.isNumber && right.isNumber && order(left, right) == .same }
+  mutating func equals(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Bool {
+    guard left.kind == right.kind else {
+      return left.isNumber && right.isNumber && order(activation, left, right) == .same
+    }
     switch left.kind {
     case .null: return true
     case .bool, .int, .uint, .type: return left.bits == right.bits
     case .double: return left.double == right.double
     case .timestamp, .duration: return left.bits == right.bits && left.extra == right.extra
-    case .string, .bytes: return equalTexts(left, right)
-    case .list, .map, .optional: return deepEquals(left, right, depth: 0)
+    case .string, .bytes: return equalTexts(activation, left, right)
+    case .list, .map, .optional: return deepEquals(activation, left, right, depth: 0)
     case .error, .cursor: return false
     }
   }
 
-  private mutating func equalTexts(_ left: Value, _ right: Value) -> Bool {
+  private mutating func equalTexts(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Bool {
     guard left.byteCount == right.byteCount else { return false }
     charge(left.byteCount / 8)
-    return withText(left) { left in withText(right) { right in Texts.areEqual(left, right) } }
+    return withText(activation, left) { left in withText(activation, right) { right in Texts.areEqual(left, right) } }
   }
 
-  private mutating func deepEquals(_ left: Value, _ right: Value, depth: Int) -> Bool {
+  private mutating func deepEquals(_ activation: borrowing Activation, _ left: Value, _ right: Value, depth: Int)
+    -> Bool
+  {
     guard depth < CELLimits.valueDepth else {
       fatal = fatal ?? .tooLarge
       return false
@@ -44,31 +48,41 @@ extension Evaluator {
     charge(1)
     guard fatal == nil else { return false }
     switch (left.kind, right.kind) {
-    case (.list, .list): return equalLists(left, right, depth + 1)
-    case (.map, .map): return equalMaps(left, right, depth + 1)
+    case (.list, .list): return equalLists(activation, left, right, depth + 1)
+    case (.map, .map): return equalMaps(activation, left, right, depth + 1)
     case (.optional, .optional):
-      guard let left = content(of: left), let right = content(of: right) else { return left.extra == right.extra }
-      return deepEquals(left, right, depth: depth + 1)
-    default: return equals(left, right)
+      guard let left = content(activation, of: left), let right = content(activation, of: right) else {
+        return left.extra == right.extra
+      }
+      return deepEquals(activation, left, right, depth: depth + 1)
+    default: return equals(activation, left, right)
     }
   }
 
-  private mutating func equalLists(_ left: Value, _ right: Value, _ depth: Int) -> Bool {
-    let count = count(of: left)
-    guard count == self.count(of: right) else { return false }
+  private mutating func equalLists(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ depth: Int)
+    -> Bool
+  {
+    let count = count(activation, of: left)
+    guard count == self.count(activation, of: right) else { return false }
     var leftCursor = Cursor(left)
     var rightCursor = Cursor(right)
     for _ in 0..<count {
-      guard let a = next(&leftCursor), let b = next(&rightCursor), deepEquals(a, b, depth: depth) else { return false }
+      guard let a = next(activation, &leftCursor), let b = next(activation, &rightCursor),
+        deepEquals(activation, a, b, depth: depth)
+      else { return false }
     }
     return true
   }
 
-  private mutating func equalMaps(_ left: Value, _ right: Value, _ depth: Int) -> Bool {
-    guard size(ofMap: left) == size(ofMap: right) else { return false }
+  private mutating func equalMaps(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ depth: Int)
+    -> Bool
+  {
+    guard size(activation, ofMap: left) == size(activation, ofMap: right) else { return false }
     var cursor = Cursor(left)
-    while let key = next(&cursor) {
-      guard let a = lookup(key, in: left), let b = lookup(key, in: right), deepEquals(a, b, depth: depth) else {
+    while let key = next(activation, &cursor) {
+      guard let a = lookup(activation, key, in: left), let b = lookup(activation, key, in: right),
+        deepEquals(activation, a, b, depth: depth)
+      else {
         return false
       }
     }
@@ -87,7 +101,7 @@ extension Evaluator {
     case none
   }
 
-  enum Relation {
+  enum Relation: UInt8, Sendable {
     case less
     case lessEqual
     case greater
@@ -95,7 +109,9 @@ extension Evaluator {
   }
 
   @inline(__always)
-  mutating func relation(_ left: Value, _ right: Value, _ relation: Relation) -> Value {
+  mutating func relation(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ relation: Relation)
+    -> Value
+  {
     if left.kind == .double, right.kind == .double {
       let (left, right) = (left.double, right.double)
       switch relation {
@@ -105,7 +121,7 @@ extension Evaluator {
       case .greaterEqual: return Value(left >= right)
       }
     }
-    switch (order(left, right), relation) {
+    switch (order(activation, left, right), relation) {
     case (.before, .less), (.before, .lessEqual), (.same, .lessEqual), (.same, .greaterEqual), (.after, .greater),
       (.after, .greaterEqual):
       return .true
@@ -114,7 +130,7 @@ extension Evaluator {
     }
   }
 
-  mutating func order(_ left: Value, _ right: Value) -> Order {
+  mutating func order(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Order {
     switch (left.kind, right.kind) {
     case (.int, .int): Self.order(left.int, right.int)
     case (.uint, .uint), (.bool, .bool): Self.order(left.bits, right.bits)
@@ -126,7 +142,7 @@ extension Evaluator {
     // Compared by their values: a negative int is before every uint.
     case (.int, .uint): left.int < 0 ? .before : Self.order(UInt64(left.int), right.uint)
     case (.uint, .int): right.int < 0 ? .after : Self.order(left.uint, UInt64(right.int))
-    case (.string, .string), (.bytes, .bytes): orderOfTexts(left, right)
+    case (.string, .string), (.bytes, .bytes): orderOfTexts(activation, left, right)
     case (.timestamp, .timestamp), (.duration, .duration):
       left.bits == right.bits ? Self.order(left.extra, right.extra) : Self.order(left.int, right.int)
     default: .none
@@ -134,9 +150,11 @@ extension Evaluator {
   }
 
   /// Bytes sort as the code points do that they encode.
-  private mutating func orderOfTexts(_ left: Value, _ right: Value) -> Order {
+  private mutating func orderOfTexts(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Order {
     charge(min(left.byteCount, right.byteCount) / 8)
-    return withText(left) { left in withText(right) { right in Self.order(Texts.compare(left, right), 0) } }
+    return withText(activation, left) { left in
+      withText(activation, right) { right in Self.order(Texts.compare(left, right), 0) }
+    }
   }
 
   @inline(__always)

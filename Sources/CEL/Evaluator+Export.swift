@@ -3,13 +3,13 @@
 /// Results: values that outlive the evaluation.
 extension Evaluator {
   /// A copy that stands alone; nil when it is too large or too deep, which `fatal` then says.
-  mutating func exported(_ value: Value) -> CELValue? {
+  mutating func exported(_ activation: borrowing Activation, _ value: Value) -> CELValue? {
     // What is only copied out does not count as created; it is bounded for itself.
     room = program.limits.createdSize
-    return exported(value, depth: 0)
+    return exported(activation, value, depth: 0)
   }
 
-  private mutating func exported(_ value: Value, depth: Int) -> CELValue? {
+  private mutating func exported(_ activation: borrowing Activation, _ value: Value, depth: Int) -> CELValue? {
     guard depth < CELLimits.valueDepth, reserve(1) else {
       fatal = fatal ?? .tooLarge
       return nil
@@ -22,34 +22,34 @@ extension Evaluator {
     case .double: return .double(value.double)
     case .string:
       guard reserve(value.byteCount) else { return nil }
-      return .string(String(decoding: copy(value), as: UTF8.self))
+      return .string(String(decoding: copy(activation, value), as: UTF8.self))
     case .bytes:
       guard reserve(value.byteCount) else { return nil }
-      return .bytes(copy(value))
+      return .bytes(copy(activation, value))
     case .timestamp: return .timestamp(seconds: value.int, nanoseconds: value.extra)
     case .duration: return .duration(seconds: value.int, nanoseconds: value.extra)
     case .type: return .type(value.typeKind.typeName)
     case .list:
       var elements: [CELValue] = []
       var cursor = Cursor(value)
-      while let element = next(&cursor) {
-        guard let element = exported(element, depth: depth + 1) else { return nil }
+      while let element = next(activation, &cursor) {
+        guard let element = exported(activation, element, depth: depth + 1) else { return nil }
         elements.append(element)
       }
       return fatal == nil ? .list(elements) : nil
     case .map:
       var entries: [(key: CELValue, value: CELValue)] = []
       var cursor = Cursor(value)
-      while let key = next(&cursor) {
-        guard let content = lookup(key, in: value), let key = exported(key, depth: depth + 1),
-          let content = exported(content, depth: depth + 1)
+      while let key = next(activation, &cursor) {
+        guard let content = lookup(activation, key, in: value), let key = exported(activation, key, depth: depth + 1),
+          let content = exported(activation, content, depth: depth + 1)
         else { return nil }
         entries.append((key, content))
       }
       return fatal == nil ? .map(entries) : nil
     case .optional:
-      guard let content = content(of: value) else { return .optional(nil) }
-      return exported(content, depth: depth + 1).map { .optional($0) }
+      guard let content = content(activation, of: value) else { return .optional(nil) }
+      return exported(activation, content, depth: depth + 1).map { .optional($0) }
     case .error, .cursor: return nil
     }
   }

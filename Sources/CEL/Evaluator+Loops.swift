@@ -25,45 +25,45 @@ extension Evaluator {
   }
 
   /// The next element of a list or key of a map.
-  mutating func next(_ cursor: inout Cursor) -> Value? {
+  mutating func next(_ activation: borrowing Activation, _ cursor: inout Cursor) -> Value? {
     let container = cursor.container
     charge(1)
     guard container.isNode else {
-      let elements = list(container)
+      let elements = list(activation, container)
       let index = container.kind == .map ? cursor.place * 2 : cursor.place
       guard index < elements.count else { return nil }
       cursor.place += 1
       return elements[index]
     }
-    while fatal == nil, let node = node(after: cursor) {
+    while fatal == nil, let node = node(activation, after: cursor) {
       cursor.node = node
       // Of several keys with one name only the last counts.
-      if container.kind == .map, !isLast(node, of: container) { continue }
+      if container.kind == .map, !isLast(activation, node, of: container) { continue }
       cursor.place += 1
-      return value(of: node, container.source)
+      return value(activation, of: node, container.source)
     }
     return nil
   }
 
-  private func node(after cursor: Cursor) -> JSONTree.Node? {
+  private func node(_ activation: borrowing Activation, after cursor: Cursor) -> JSONTree.Node? {
     let container = cursor.container.node
-    return withTree(cursor.container.source) { tree in
+    return withTree(activation, cursor.container.source) { tree in
       cursor.node.map { tree.child(after: $0, in: container) } ?? tree.firstChild(of: container)
     }
   }
 
-  private mutating func isLast(_ key: JSONTree.Node, of map: Value) -> Bool {
-    let (isLast, members) = withTree(map.source) { ($0.isLast(key, of: map.node), $0.count(of: map.node)) }
+  private mutating func isLast(_ activation: borrowing Activation, _ key: JSONTree.Node, of map: Value) -> Bool {
+    let (isLast, members) = withTree(activation, map.source) { ($0.isLast(key, of: map.node), $0.count(of: map.node)) }
     charge(members / 4)
     return isLast
   }
 
   /// The number of entries of a map.
-  mutating func size(ofMap map: Value) -> Int {
-    guard map.isNode else { return list(map).count / 2 }
+  mutating func size(_ activation: borrowing Activation, ofMap map: Value) -> Int {
+    guard map.isNode else { return list(activation, map).count / 2 }
     var count = 0
     var cursor = Cursor(map)
-    while next(&cursor) != nil { count += 1 }
+    while next(activation, &cursor) != nil { count += 1 }
     return count
   }
 
@@ -89,11 +89,11 @@ extension Evaluator {
     return nil
   }
 
-  mutating func nextElement(_ names: Int, exit: Int) -> Int? {
+  mutating func nextElement(_ activation: borrowing Activation, _ names: Int, exit: Int) -> Int? {
     let range = self[below: names + 2]
     var cursor = Cursor(range, self[below: names + 1])
     let place = cursor.place
-    guard let element = next(&cursor) else { return exit }
+    guard let element = next(activation, &cursor) else { return exit }
     self[below: names + 1] = cursor.state
     if names == 1 {
       self[below: 0] = element
@@ -102,7 +102,7 @@ extension Evaluator {
       self[below: 0] = element
     } else {
       self[below: 1] = element
-      self[below: 0] = lookup(element, in: range) ?? error(.noSuchKey)
+      self[below: 0] = lookup(activation, element, in: range) ?? error(.noSuchKey)
     }
     return nil
   }
@@ -114,7 +114,9 @@ extension Evaluator {
     return exit
   }
 
-  mutating func accumulate(_ macro: Syntax.Macro, _ names: Int, start: Int, exit: Int) -> Int {
+  mutating func accumulate(
+    _ activation: borrowing Activation, _ macro: Syntax.Macro, _ names: Int, start: Int, exit: Int
+  ) -> Int {
     let value = pop()
     let soFar = self[below: names]
     let result: Value
@@ -154,19 +156,19 @@ extension Evaluator {
     case .transformList: result = append(value, to: soFar)
     case .transformMap:
       // The entry keeps its key; of a list that is the index.
-      result = insert(self[below: 1], value, into: soFar)
-    case .transformMapEntry: result = insertEntries(of: value, into: soFar)
+      result = insert(activation, self[below: 1], value, into: soFar)
+    case .transformMapEntry: result = insertEntries(activation, of: value, into: soFar)
     }
     self[below: names] = result
     return result.isError ? exit : start
   }
 
-  private mutating func insertEntries(of value: Value, into map: Value) -> Value {
+  private mutating func insertEntries(_ activation: borrowing Activation, of value: Value, into map: Value) -> Value {
     guard value.kind == .map else { return value.isError ? value : error(.noMatchingOverload) }
     var result = map
     var cursor = Cursor(value)
-    while let key = next(&cursor), !result.isError {
-      result = insert(key, lookup(key, in: value) ?? error(.noSuchKey), into: result)
+    while let key = next(activation, &cursor), !result.isError {
+      result = insert(activation, key, lookup(activation, key, in: value) ?? error(.noSuchKey), into: result)
     }
     return result
   }
@@ -187,29 +189,31 @@ extension Evaluator {
     return list
   }
 
-  mutating func appendOptional(_ value: Value, to list: Value) -> Value {
+  mutating func appendOptional(_ activation: borrowing Activation, _ value: Value, to list: Value) -> Value {
     guard value.kind == .optional else {
       return list.isError ? list : value.isError ? value : error(.noMatchingOverload)
     }
-    return content(of: value).map { append($0, to: list) } ?? list
+    return content(activation, of: value).map { append($0, to: list) } ?? list
   }
 
-  mutating func insert(_ key: Value, _ value: Value, into map: Value) -> Value {
+  mutating func insert(_ activation: borrowing Activation, _ key: Value, _ value: Value, into map: Value) -> Value {
     if map.isError { return map }
     if key.isError { return key }
     if value.isError { return value }
     guard Self.canBeKey(key), key.kind != .double else { return error(.badKey) }
-    guard lookup(key, in: map) == nil else { return error(.badKey) }
+    guard lookup(activation, key, in: map) == nil else { return error(.badKey) }
     guard reserve(2) else { return error(.tooLarge) }
     created.lists[map.number].append(key)
     created.lists[map.number].append(value)
     return map
   }
 
-  mutating func insertOptional(_ key: Value, _ value: Value, into map: Value) -> Value {
+  mutating func insertOptional(_ activation: borrowing Activation, _ key: Value, _ value: Value, into map: Value)
+    -> Value
+  {
     guard value.kind == .optional else {
       return map.isError ? map : key.isError ? key : value.isError ? value : error(.noMatchingOverload)
     }
-    return content(of: value).map { insert(key, $0, into: map) } ?? map
+    return content(activation, of: value).map { insert(activation, key, $0, into: map) } ?? map
   }
 }

@@ -3,8 +3,8 @@
 /// Optionals: a value, or none.
 extension Evaluator {
   /// The value of an optional; nil when it has none.
-  func content(of optional: Value) -> Value? {
-    optional.extra == 0 ? nil : list(optional).first
+  func content(_ activation: borrowing Activation, of optional: Value) -> Value? {
+    optional.extra == 0 ? nil : list(activation, optional).first
   }
 
   mutating func optional(of value: Value) -> Value {
@@ -16,45 +16,45 @@ extension Evaluator {
   static let noValue = Value(.optional)
 
   /// `x.?name`
-  mutating func selectOptional(_ name: Value, of operand: Value) -> Value {
+  mutating func selectOptional(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
     switch operand.kind {
     case .error: return operand
-    case .map: return lookup(name, in: operand).map { optional(of: $0) } ?? Self.noValue
+    case .map: return lookup(activation, name, in: operand).map { optional(of: $0) } ?? Self.noValue
     case .optional:
-      guard let content = content(of: operand) else { return operand }
+      guard let content = content(activation, of: operand) else { return operand }
       guard content.kind == .map else { return error(.noMatchingOverload) }
-      return lookup(name, in: content).map { optional(of: $0) } ?? Self.noValue
+      return lookup(activation, name, in: content).map { optional(of: $0) } ?? Self.noValue
     default: return error(.noMatchingOverload)
     }
   }
 
   /// `x[?key]`
-  mutating func optionalElement(at key: Value, of operand: Value) -> Value {
+  mutating func optionalElement(_ activation: borrowing Activation, at key: Value, of operand: Value) -> Value {
     if operand.isError { return operand }
     if key.isError { return key }
     var container = operand
     if operand.kind == .optional {
-      guard let content = content(of: operand) else { return operand }
+      guard let content = content(activation, of: operand) else { return operand }
       container = content
     }
     switch container.kind {
     case .list:
       guard let place = Self.place(key) else { return error(.noMatchingOverload) }
-      return element(place, of: container).map { optional(of: $0) } ?? Self.noValue
+      return element(activation, place, of: container).map { optional(of: $0) } ?? Self.noValue
     case .map:
       guard Self.canBeKey(key) else { return error(.noMatchingOverload) }
-      return lookup(key, in: container).map { optional(of: $0) } ?? Self.noValue
+      return lookup(activation, key, in: container).map { optional(of: $0) } ?? Self.noValue
     default: return error(.noMatchingOverload)
     }
   }
 
-  mutating func unwrapOptional(end: Int) -> Int? {
+  mutating func unwrapOptional(_ activation: borrowing Activation, end: Int) -> Int? {
     let operand = self[below: 0]
     guard operand.kind == .optional else {
       if !operand.isError { self[below: 0] = error(.noMatchingOverload) }
       return end
     }
-    guard let content = content(of: operand) else { return end }
+    guard let content = content(activation, of: operand) else { return end }
     self[below: 0] = content
     return nil
   }

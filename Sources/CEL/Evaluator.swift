@@ -8,8 +8,6 @@ import JSON
 /// at once: `fatal` then says so.
 @safe struct Evaluator: ~Copyable {
   let program: Program
-  /// The caller's, which outlives this.
-  private let pointer: UnsafePointer<Activation>
   /// Room for as many values as the compiler has counted.
   let stack: UnsafeMutableBufferPointer<Value>
   /// What the program creates.
@@ -22,17 +20,12 @@ import JSON
   var counter = 0
   var top = 0
 
-  init(_ program: Program, _ activation: UnsafePointer<Activation>, _ stack: UnsafeMutableBufferPointer<Value>) {
+  init(_ program: Program, _ stack: UnsafeMutableBufferPointer<Value>) {
     self.program = program
-    // Both pointers are valid until `Program.run` returns, and this does not leave it.
-    unsafe pointer = activation
+    // The memory is valid until `Program.run` returns, and this does not leave it.
     unsafe self.stack = stack
     budget = program.limits.evaluationBudget
     room = program.limits.createdSize
-  }
-
-  var activation: Activation {
-    @inline(__always) unsafeAddress { unsafe pointer }
   }
 
   // MARK: - Stack
@@ -78,39 +71,39 @@ import JSON
   // MARK: - Instructions
 
   /// Runs the program; the result is a value or an error.
-  mutating func run() -> Value {
+  mutating func run(_ activation: borrowing Activation) -> Value {
     let instructions = program.instructions
     while counter < instructions.count {
       switch instructions[counter] {
       case .constant(let index): push(program.values[Int(index)])
-      case .variable(let slot): push(variable(slot))
+      case .variable(let slot): push(variable(activation, slot))
       case .local(let place): push(unsafe stack[Int(place)])
       case .selectVariable(let slot, let name):
-        let operand = variable(slot)
-        push(select(program.values[Int(name)], of: operand))
-      case .select(let name): self[below: 0] = select(program.values[Int(name)], of: self[below: 0])
-      case .selectOptional(let name): self[below: 0] = selectOptional(program.values[Int(name)], of: self[below: 0])
-      case .has(let name): self[below: 0] = has(program.values[Int(name)], in: self[below: 0])
+        let operand = variable(activation, slot)
+        push(select(activation, program.values[Int(name)], of: operand))
+      case .select(let name): self[below: 0] = select(activation, program.values[Int(name)], of: self[below: 0])
+      case .selectOptional(let name):
+        self[below: 0] = selectOptional(activation, program.values[Int(name)], of: self[below: 0])
+      case .has(let name): self[below: 0] = has(activation, program.values[Int(name)], in: self[below: 0])
       case .index:
         let key = pop()
-        self[below: 0] = element(at: key, of: self[below: 0])
+        self[below: 0] = element(activation, at: key, of: self[below: 0])
       case .indexOptional:
         let key = pop()
-        self[below: 0] = optionalElement(at: key, of: self[below: 0])
+        self[below: 0] = optionalElement(activation, at: key, of: self[below: 0])
       case .not: self[below: 0] = not(self[below: 0])
       case .negate: self[below: 0] = negate(self[below: 0])
-      case .equal: replaceTwo { $0.equality($1, $2, negated: false) }
-      case .notEqual: replaceTwo { $0.equality($1, $2, negated: true) }
-      case .less: replaceTwo { $0.relation($1, $2, .less) }
-      case .lessEqual: replaceTwo { $0.relation($1, $2, .lessEqual) }
-      case .greater: replaceTwo { $0.relation($1, $2, .greater) }
-      case .greaterEqual: replaceTwo { $0.relation($1, $2, .greaterEqual) }
-      case .add: replaceTwo { $0.add($1, $2) }
+      case .equal: replaceTwo { $0.equality(activation, $1, $2, negated: false) }
+      case .notEqual: replaceTwo { $0.equality(activation, $1, $2, negated: true) }
+      case .relation(let relation): replaceTwo { $0.relation(activation, $1, $2, relation) }
+      case .relationToConstant(let relation, let index):
+        self[below: 0] = self.relation(activation, self[below: 0], program.values[Int(index)], relation)
+      case .add: replaceTwo { $0.add(activation, $1, $2) }
       case .subtract: replaceTwo { $0.subtract($1, $2) }
       case .multiply: replaceTwo { $0.multiply($1, $2) }
       case .divide: replaceTwo { $0.divide($1, $2) }
       case .remainder: replaceTwo { $0.remainder($1, $2) }
-      case .in: replaceTwo { $0.membership($1, in: $2) }
+      case .in: replaceTwo { $0.membership(activation, $1, in: $2) }
       case .and: replaceTwo { $0.and($1, $2) }
       case .or: replaceTwo { $0.or($1, $2) }
       case .jump(let place):
@@ -132,7 +125,7 @@ import JSON
           continue
         }
       default:
-        if let place = runOther(instructions[counter]) {
+        if let place = runOther(activation, instructions[counter]) {
           counter = place
           continue
         }
@@ -144,7 +137,7 @@ import JSON
   }
 
   /// The instructions that make lists and maps, call functions and loop. Returns where to go on, if not behind it.
-  private mutating func runOther(_ instruction: Instruction) -> Int? {
+  private mutating func runOther(_ activation: borrowing Activation, _ instruction: Instruction) -> Int? {
     switch instruction {
     case .newList: push(newList(.list))
     case .newMap: push(newList(.map))
@@ -153,30 +146,30 @@ import JSON
       self[below: 0] = append(value, to: self[below: 0])
     case .appendOptional:
       let value = pop()
-      self[below: 0] = appendOptional(value, to: self[below: 0])
+      self[below: 0] = appendOptional(activation, value, to: self[below: 0])
     case .insert:
       let value = pop()
       let key = pop()
-      self[below: 0] = insert(key, value, into: self[below: 0])
+      self[below: 0] = insert(activation, key, value, into: self[below: 0])
     case .insertOptional:
       let value = pop()
       let key = pop()
-      self[below: 0] = insertOptional(key, value, into: self[below: 0])
+      self[below: 0] = insertOptional(activation, key, value, into: self[below: 0])
     case .call(let function, let count):
       let first = top - Int(count)
-      let result = call(function, first: first, count: Int(count))
+      let result = call(activation, function, first: first, count: Int(count))
       top = first
       push(result)
     case .loop(let macro, let names, let end): return beginLoop(macro, Int(names), end: Int(end))
-    case .next(let names, let exit): return nextElement(Int(names), exit: Int(exit))
+    case .next(let names, let exit): return nextElement(activation, Int(names), exit: Int(exit))
     case .accumulate(let macro, let names, let start, let exit):
-      return accumulate(macro, Int(names), start: Int(start), exit: Int(exit))
+      return accumulate(activation, macro, Int(names), start: Int(start), exit: Int(exit))
     case .filter(let names, let start, let exit): return filter(Int(names), start: Int(start), exit: Int(exit))
     case .endLoop(let names):
       let result = self[below: Int(names)]
       top -= 2 + Int(names)
       self[below: 0] = result
-    case .unwrapOptional(let end): return unwrapOptional(end: Int(end))
+    case .unwrapOptional(let end): return unwrapOptional(activation, end: Int(end))
     case .wrapOptional(let isFlat): self[below: 0] = wrapOptional(self[below: 0], isFlat: isFlat)
     case .dropBelow:
       let value = pop()
@@ -194,7 +187,8 @@ import JSON
   }
 
   @inline(__always)
-  private func variable(_ slot: UInt8) -> Value {
+  private func variable(_ activation: borrowing Activation, _ slot: UInt8) -> Value {
+    guard Int(slot) < activation.slots.count else { return error(.unboundVariable) }
     let value = activation.slots[Int(slot)]
     return value.isError ? error(value.errorReason) : value
   }

@@ -27,10 +27,9 @@ enum Instruction: BitwiseCopyable, Sendable {
   /// Replace two values by one.
   case equal
   case notEqual
-  case less
-  case lessEqual
-  case greater
-  case greaterEqual
+  case relation(Evaluator.Relation)
+  /// A relation of the top to a constant: two instructions in one, because filters are made of these.
+  case relationToConstant(Evaluator.Relation, UInt32)
   case add
   case subtract
   case multiply

@@ -5,11 +5,9 @@ import JSON
 /// JSON as values (langdef "JSON Data Conversion"): an integer that fits is an int, or else a uint; other numbers are
 /// doubles. A list or map is its node; nothing is copied.
 enum JSONValues {
-  /// The value of a node. Text with an escape in it is copied to the pool, unescaped: `poolSource` says whose that is.
-  static func value(
-    of node: JSONTree.Node, in tree: borrowing JSONTree, source: Value.Source, copyingTo pool: inout Pool,
-    poolSource: Value.Source
-  ) -> Value {
+  /// The value of a node, or nil for a string with an escape in it, whose text is nowhere yet.
+  @inline(__always)
+  static func plain(_ node: JSONTree.Node, _ tree: borrowing JSONTree, _ source: Value.Source) -> Value? {
     switch tree.kind(of: node) {
     case .null: return .null
     case .false: return .false
@@ -20,16 +18,17 @@ enum JSONValues {
       if let uint = tree.uint64(node) { return Value(uint) }
       return Value(tree.double(node) ?? .nan)
     case .string, .key:
-      if !tree.hasEscape(node), let range = tree.contentRange(of: node) { return Value(.string, range, of: source) }
-      let start = pool.bytes.count
-      // The pointer is used only for the copy.
-      _ = tree.withUTF8(of: node) { text in
-        unsafe text.withUnsafeBufferPointer { unsafe pool.bytes.append(contentsOf: $0) }
-      }
-      return Value(.string, start..<pool.bytes.count, of: poolSource)
+      if tree.hasEscape(node) { return nil }
+      return tree.contentRange(of: node).map { Value(.string, $0, of: source) }
     case .array: return Value(.list, source: source, bits: UInt64(node.place))
     case .object: return Value(.map, source: source, bits: UInt64(node.place))
     }
+  }
+
+  /// The unescaped text of a string or key.
+  static func text(of node: JSONTree.Node, in tree: borrowing JSONTree) -> [UInt8] {
+    // The pointer is used only for the copy.
+    tree.withUTF8(of: node) { text in unsafe text.withUnsafeBufferPointer { unsafe Array($0) } } ?? []
   }
 }
 

@@ -101,7 +101,7 @@ extension Program {
   public func evaluate(_ activation: borrowing Activation = Activation()) -> Result<CELValue, EvaluationError> {
     run(activation) { (result, evaluator) -> Result<CELValue, EvaluationError> in
       if result.isError { return .failure(self.error(result)) }
-      guard let value = evaluator.exported(result) else {
+      guard let value = evaluator.exported(activation, result) else {
         return .failure(EvaluationError(reason: evaluator.fatal ?? .tooLarge, position: 0))
       }
       return .success(value)
@@ -117,13 +117,11 @@ extension Program {
   private func run<Outcome>(
     _ activation: borrowing Activation, _ body: (Value, inout Evaluator) -> Outcome
   ) -> Outcome {
-    // The stack is memory of this call, and the pointers do not outlive it.
+    // The stack is memory of this call, and the pointer does not outlive it.
     unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: stackSize + 1) { stack in
-      unsafe withUnsafePointer(to: activation) { activation in
-        var evaluator = unsafe Evaluator(self, activation, stack)
-        let result = evaluator.run()
-        return body(result, &evaluator)
-      }
+      var evaluator = unsafe Evaluator(self, stack)
+      let result = evaluator.run(activation)
+      return body(result, &evaluator)
     }
   }
 }
