@@ -136,7 +136,8 @@ final class Connection: LoopMember {
       // A short read has emptied the socket, unless the end is already behind it.
       if count < EventLoop.receiveBufferBytes && !isEnding { isReadable = false }
       // The bytes just received, in the loop's buffer, which stays untouched while the session reads them.
-      let bytes = unsafe UnsafeMutableBufferPointer<UInt8>(rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])
+      let bytes = unsafe UnsafeMutableBufferPointer<UInt8>(
+        rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])
       if input.isEmpty {
         var span = unsafe MutableSpan(_unsafeElements: bytes)
         let consumed = session.receive(&span, from: self, on: loop)

@@ -14,8 +14,9 @@ struct ResponseWriter {
   /// Field lines that go into every response to this request.
   private var commonFields: [UInt8] = []
 
-  init(appendingTo output: consuming [UInt8], for head: borrowing RequestHead, mayKeepAlive: Bool, _ clock: ResponseClock)
-  {
+  init(
+    appendingTo output: consuming [UInt8], for head: borrowing RequestHead, mayKeepAlive: Bool, _ clock: ResponseClock
+  ) {
     self.output = output
     self.clock = clock
     keepsAlive = head.keepsAlive && mayKeepAlive

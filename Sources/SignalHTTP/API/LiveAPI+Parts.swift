@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// What the routes have in common: paths, values, validators, and turning errors into refusals.
+extension LiveAPI {
+  func read(_ encoded: ByteView) throws(APIError) -> (value: StoredValue?, revision: Revision) {
+    // A path without an escape is looked up as it stands: nothing is allocated, and what is no path is not found.
+    if encoded.firstIndex(of: UInt8(ascii: "%")) == nil {
+      let (value, revision) = encoded.withSpan { service.store.read(bytes: $0) }
+      if value != nil { return (value, revision) }
+    }
+    let path = try propertyPath(encoded)
+    return service.store.read(bytes: path.bytes.span)
+  }
+
+  func propertyPath(_ encoded: ByteView) throws(APIError) -> PropertyPath {
+    do throws(PathError) {
+      return try encoded.withSpan { bytes throws(PathError) in
+        try PropertyPath(percentEncoded: bytes, limits: service.configuration.paths)
+      }
+    } catch {
+      throw .problem(Problem(.badPath, "\(error)"))
+    }
+  }
+
+  func jsonValue(_ body: ByteView) throws(APIError) -> JSONText {
+    do throws(JSONError) {
+      return try body.withSpan { bytes throws(JSONError) in
+        try JSONText(validating: bytes, limits: service.configuration.values)
+      }
+    } catch {
+      if error.reason == .tooLarge {
+        throw .problem(Problem(.bodyTooLarge, "A value has at most \(service.configuration.values.bytes) bytes."))
+      }
+      throw .problem(Problem(.badJSON, "\(error)", position: error.offset))
+    }
+  }
+
+  func part(of value: JSONText, _ pointer: String) throws(APIError) -> JSONText {
+    let parsed: JSONPointer
+    do throws(JSONPointer.ParseError) {
+      parsed = try JSONPointer(pointer)
+    } catch {
+      throw .problem(Problem(.badPointer, "\(error)"))
+    }
+    let tree = JSONTree(value)
+    guard let node = tree.node(at: parsed) else {
+      throw .problem(Problem(.pointerNotFound, "The value has nothing at \"\(pointer)\"."))
+    }
+    return tree.text(of: node)
+  }
+
+  func entityTag(_ stored: StoredValue) -> [UInt8] {
+    var tag: [UInt8] = [UInt8(ascii: "\"")]
+    tag.reserveCapacity(32)
+    Cursor(epoch: service.store.epoch, revision: stored.revision).write(to: &tag)
+    tag.append(UInt8(ascii: "\""))
+    return tag
+  }
+
+  func matches(
+    _ field: KnownField, _ head: borrowing RequestHead, _ tag: [UInt8]?, _ comparison: RequestHead.TagComparison
+  ) throws(APIError) -> Bool? {
+    guard head.has(field) else { return nil }
+    do throws(HTTPParseError) {
+      guard let tag else { return try head.entityTags(in: field, contain: nil, by: comparison) }
+      return try tag.withView { view throws(HTTPParseError) in
+        try head.entityTags(in: field, contain: view, by: comparison)
+      }
+    } catch {
+      throw .request(error)
+    }
+  }
+
+  func isModified(_ stored: StoredValue, _ head: borrowing RequestHead) -> Bool {
+    // A date that cannot be read is as if it were not there (RFC 9110 §13.1.3).
+    guard let field = head[.ifModifiedSince],
+      let date = HTTPDate(field, now: HTTPDate(secondsSinceEpoch: wallClockSeconds()))
+    else { return true }
+    return stored.time.seconds > date.secondsSinceEpoch
+  }
+
+  func appendValidators(
+    _ stored: StoredValue, _ tag: [UInt8], _ revision: Revision, _ response: inout ResponseWriter
+  ) {
+    response.field("ETag", tag)
+    response.field("Last-Modified") { HTTPDate(secondsSinceEpoch: stored.time.seconds).append(to: &$0) }
+    appendRevision(revision, &response)
+  }
+
+  func appendRevision(_ revision: Revision, _ response: inout ResponseWriter) {
+    response.field("Signal-Revision") { Cursor(epoch: service.store.epoch, revision: revision).write(to: &$0) }
+  }
+
+  func problem<Result>(_ body: () throws(Problem) -> Result) throws(APIError) -> Result {
+    do throws(Problem) {
+      return try body()
+    } catch {
+      throw .problem(error)
+    }
+  }
+
+  func parsing<Result>(_ body: () throws(HTTPParseError) -> Result) throws(APIError) -> Result {
+    do throws(HTTPParseError) {
+      return try body()
+    } catch {
+      throw .request(error)
+    }
+  }
+}
