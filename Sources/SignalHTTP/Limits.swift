@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Every bound of the socket server, in one place. What exceeds one is refused before memory is taken.
+/// Every bound of the socket server, in one place.
+///
+/// What exceeds one is refused before memory is taken.
 ///
 /// The bounds of the live service (subscriptions, pages, filters) are in `LiveConfiguration`; those of the store in
 /// `StoreLimits`.
@@ -10,39 +12,68 @@ public struct Limits: Sendable {
   /// Frames and messages.
   public var webSocket = WebSocketLimits()
 
-  /// Open connections of the whole server; one more is answered 503 and closed. Default 15 000, which leaves room
-  /// under a descriptor limit of 20 000.
+  /// Open connections of the whole server; one more is answered 503 and closed.
+  ///
+  /// Default 15 000, which leaves room under a descriptor limit of 20 000.
   public var connections = 15_000
-  /// Connections that may wait in the system's accept queue. Default 4096; the system may allow fewer.
+  /// Connections that may wait in the system's accept queue.
+  ///
+  /// Default 4096; the system may allow fewer.
   public var acceptQueue: Int32 = 4096
-  /// Bytes that may wait for a slow peer before its requests are no longer parsed, and before a live subscriber is
-  /// told that it is too slow. Default 1 MiB.
+  /// Bytes that may wait for a slow peer before its requests are no longer parsed, and before a live subscriber is told
+  /// that it is too slow.
+  ///
+  /// Default 1 MiB.
   public var highWaterMark = 1 << 20
-  /// Bytes received from one connection before the others have their turn. Default 512 KiB.
+  /// Bytes received from one connection before the others have their turn.
+  ///
+  /// Default 512 KiB.
   public var bytesPerTurn = 512 << 10
 
-  /// From the first byte of a request's head to its last. Default 10 s.
+  /// From the first byte of a request's head to its last.
+  ///
+  /// Default 10 s.
   public var headTimeout: Duration = .seconds(10)
-  /// Between two receptions of a request's body. Default 30 s.
+  /// Between two receptions of a request's body.
+  ///
+  /// Default 30 s.
   public var bodyTimeout: Duration = .seconds(30)
-  /// From a response to the next request on the same connection. Default 75 s.
+  /// From a response to the next request on the same connection.
+  ///
+  /// Default 75 s.
   public var keepAliveTimeout: Duration = .seconds(75)
-  /// From a request to an answer that the application promised for later; then 503. Default 60 s.
+  /// From a request to an answer that the application promised for later; then 503.
+  ///
+  /// Default 60 s.
   public var responseTimeout: Duration = .seconds(60)
-  /// While a peer takes nothing of what waits for it; then the connection is dropped. Default 30 s.
+  /// While a peer takes nothing of what waits for it; then the connection is dropped.
+  ///
+  /// Default 30 s.
   public var sendTimeout: Duration = .seconds(30)
-  /// How long the peer's remaining bytes are taken in and thrown away after our last byte. Default 2 s.
+  /// How long the peer's remaining bytes are taken in and thrown away after our last byte.
+  ///
+  /// Default 2 s.
   public var lingerTimeout: Duration = .seconds(2)
-  /// How many of them. Default 4 MiB.
+  /// How many of them.
+  ///
+  /// Default 4 MiB.
   public var lingerBytes = 4 << 20
-  /// From the beginning of an orderly shutdown to dropping what is left. Default 10 s.
+  /// From the beginning of an orderly shutdown to dropping what is left.
+  ///
+  /// Default 10 s.
   public var drainTimeout: Duration = .seconds(10)
 
-  /// Silence on a WebSocket after which it is pinged. Default 25 s.
+  /// Silence on a WebSocket after which it is pinged.
+  ///
+  /// Default 25 s.
   public var pingInterval: Duration = .seconds(25)
-  /// Silence on a WebSocket, pings unanswered, after which it is dropped. Default 60 s.
+  /// Silence on a WebSocket, pings unanswered, after which it is dropped.
+  ///
+  /// Default 60 s.
   public var idleTimeout: Duration = .seconds(60)
-  /// From our close frame to the peer's. Default 5 s.
+  /// From our close frame to the peer's.
+  ///
+  /// Default 5 s.
   public var closeTimeout: Duration = .seconds(5)
 
   /// All defaults.

@@ -111,7 +111,9 @@ public final class Server: Sendable {
     }
   }
 
-  /// Starts, if that has not been done, and returns when the server has shut down. Cancelling the task shuts down.
+  /// Starts, if that has not been done, and returns when the server has shut down.
+  ///
+  /// Cancelling the task shuts down.
   public func run() async throws(SystemError) {
     let isIdle = state.withLock { if case .idle = $0.phase { true } else { false } }
     if isIdle { try start() }
@@ -130,7 +132,9 @@ public final class Server: Sendable {
   }
 
   /// Stops accepting, lets requests finish, closes WebSockets with 1001 and event streams, and drops what is left after
-  /// `Limits.drainTimeout`. Returns at once; `run` returns when it is done. May be called from anywhere, repeatedly.
+  /// `Limits.drainTimeout`.
+  ///
+  /// Returns at once; `run` returns when it is done. May be called from anywhere, repeatedly.
   public func shutdown() {
     let loops: [EventLoop]? = state.withLock { state in
       guard case .serving(let loops, let address) = state.phase else { return nil }

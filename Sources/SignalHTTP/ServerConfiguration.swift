@@ -2,11 +2,17 @@
 
 /// Where a server listens and how much it takes on.
 public struct ServerConfiguration: Sendable {
-  /// The address to listen on: an IPv4 or IPv6 literal or a name. Default `127.0.0.1`: this machine only.
+  /// The address to listen on: an IPv4 or IPv6 literal or a name.
+  ///
+  /// Default `127.0.0.1`: this machine only.
   public var host: String
-  /// The TCP port; 0 lets the system pick one, which `Server.address` then tells. Default 8080.
+  /// The TCP port; 0 lets the system pick one, which `Server.address` then tells.
+  ///
+  /// Default 8080.
   public var port: UInt16
-  /// Event loops, each with its own share of the connections; 0 means one per core. Default 0.
+  /// Event loops, each with its own share of the connections; 0 means one per core.
+  ///
+  /// Default 0.
   public var loops: Int
   /// Every bound on what clients can make the server hold, do or wait for.
   public var limits: Limits

@@ -34,7 +34,9 @@ struct ClientMessage {
     let problem: Problem
   }
 
-  /// Parses a message. Values in it are held to the limits of values.
+  /// Parses a message.
+  ///
+  /// Values in it are held to the limits of values.
   init(_ text: Span<UInt8>, configuration: LiveConfiguration) throws(Refusal) {
     let tree: JSONTree
     do {

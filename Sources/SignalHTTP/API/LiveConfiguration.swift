@@ -5,22 +5,37 @@ public import SignalStore
 
 /// Bounds of the live service: what one client may ask of it.
 public struct LiveLimits: Sendable {
-  /// Subscriptions of one WebSocket. Default 128.
+  /// Subscriptions of one WebSocket.
+  ///
+  /// Default 128.
   public var subscriptionsPerConnection = 128
-  /// Patterns of one subscription. Default 32.
+  /// Patterns of one subscription.
+  ///
+  /// Default 32.
   public var patternsPerSubscription = 32
-  /// Properties of a page of the list when the client names no number. Default 100.
+  /// Properties of a page of the list when the client names no number.
+  ///
+  /// Default 100.
   public var listDefault = 100
-  /// Properties of a page of the list at most. Default 1000.
+  /// Properties of a page of the list at most.
+  ///
+  /// Default 1000.
   public var listLimit = 1000
-  /// Bytes after which a page of the list ends early. Default 4 MiB; one property more may go over it.
+  /// Bytes after which a page of the list ends early.
+  ///
+  /// Default 4 MiB; one property more may go over it.
   public var listBytes = 4 << 20
   /// Properties looked at for one page of the list, and for one piece of a snapshot, before others have their turn.
+  ///
   /// Default 10 000.
   public var scan = 10_000
-  /// Bytes of a snapshot made at a time, as the socket takes them. Default 64 KiB; one property more may go over it.
+  /// Bytes of a snapshot made at a time, as the socket takes them.
+  ///
+  /// Default 64 KiB; one property more may go over it.
   public var snapshotBytes = 64 << 10
-  /// Silence of a subscription after which it gets a bookmark. Default 15 s.
+  /// Silence of a subscription after which it gets a bookmark.
+  ///
+  /// Default 15 s.
   public var bookmarkInterval: Duration = .seconds(15)
 
   /// All defaults.
@@ -33,7 +48,9 @@ public struct LiveConfiguration: Sendable {
   public var origins: [String]
   /// What one client may ask for.
   public var limits: LiveLimits
-  /// Bounds of a value. The depth also bounds the messages around it.
+  /// Bounds of a value.
+  ///
+  /// The depth also bounds the messages around it.
   public var values: JSONLimits
   /// Bounds of a path.
   public var paths: PathLimits

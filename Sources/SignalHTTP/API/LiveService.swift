@@ -10,7 +10,9 @@ final class LiveService {
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
-  /// Filters by their text, so that equal subscriptions compile once. Emptied when full: they are cheap to make.
+  /// Filters by their text, so that equal subscriptions compile once.
+  ///
+  /// Emptied when full: they are cheap to make.
   private var filters: [String: Filter] = [:]
   private static let filterCacheLimit = 1024
 

@@ -2,9 +2,13 @@
 import JSON
 
 /// A refusal, as it is told to a client: over HTTP as `application/problem+json` (RFC 9457), over the live protocol as
-/// an `error`. The table of codes is `docs/protocol.md` §6; a test compares the two.
+/// an `error`.
+///
+/// The table of codes is `docs/protocol.md` §6; a test compares the two.
 struct Problem: Error {
-  /// What is stable about a refusal. The raw value is what a client compares.
+  /// What is stable about a refusal.
+  ///
+  /// The raw value is what a client compares.
   enum Code: String, CaseIterable {
     case badPath = "bad_path"
     case badPattern = "bad_pattern"

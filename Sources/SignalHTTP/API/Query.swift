@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// The parameters of a request's query, form-decoded. A name that a route does not know is refused: a misspelt option
-/// must not silently be without effect.
+/// The parameters of a request's query, form-decoded.
+///
+/// A name that a route does not know is refused: a misspelt option must not silently be without effect.
 struct Query {
   private var items: [(name: String, value: String)] = []
 

@@ -4,7 +4,9 @@ import SignalStore
 
 /// The body of `POST /transactions` (`docs/protocol.md` §2.3).
 enum TransactionRequest {
-  /// Parses the operations. A problem names the operation it is about.
+  /// Parses the operations.
+  ///
+  /// A problem names the operation it is about.
   static func operations(
     _ body: Span<UInt8>, _ configuration: LiveConfiguration, limit: Int
   ) throws(Problem) -> [PropertyStore.Operation] {

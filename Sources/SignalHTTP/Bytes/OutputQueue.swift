@@ -52,7 +52,9 @@ struct OutputQueue {
     }
   }
 
-  /// Calls `body` with the front blocks, at most `gatherLimit`, in order. Must not be called when empty.
+  /// Calls `body` with the front blocks, at most `gatherLimit`, in order.
+  ///
+  /// Must not be called when empty.
   func withBlocks<Result>(_ body: (UnsafeMutableBufferPointer<Block>) -> Result) -> Result {
     let blocks = min(1 + rest.count - nextInRest, Self.gatherLimit)
     // Uninitialised stack memory; `gather` fills exactly `blocks` of it before `body` sees it.

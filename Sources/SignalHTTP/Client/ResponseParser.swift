@@ -13,6 +13,12 @@ package struct HTTPClientResponse: Equatable, Sendable {
   /// Statuses of the 1xx responses that came before.
   package var interim: [Int] = []
 
+  /// A response without fields and content.
+  package init(status: Int, reason: String) {
+    self.status = status
+    self.reason = reason
+  }
+
   /// One field line.
   package struct Field: Equatable, Sendable {
     /// The name as it was sent.

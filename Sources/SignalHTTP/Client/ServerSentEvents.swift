@@ -8,6 +8,13 @@ package struct ServerSentEvent: Equatable, Sendable {
   package var name = "message"
   /// The `data` lines, joined by line feeds.
   package var data = ""
+
+  /// An event.
+  package init(id: String?, name: String = "message", data: String) {
+    self.id = id
+    self.name = name
+    self.data = data
+  }
 }
 
 /// Finds events in the body of an event stream, in whatever pieces it comes.

@@ -25,6 +25,13 @@ package final class WebSocketClient {
     package let isFinal: Bool
     /// Its payload.
     package let payload: [UInt8]
+
+    /// A frame, to compare with one that came.
+    package init(opcode: Opcode, isFinal: Bool, payload: [UInt8]) {
+      self.opcode = opcode
+      self.isFinal = isFinal
+      self.payload = payload
+    }
   }
 
   /// The connection, for bytes that are no WebSocket.

@@ -119,7 +119,9 @@ final class Connection: LoopMember {
     keep(consumed: consumed, of: bytes.count) { $0 = Array(bytes[consumed...]) }
   }
 
-  /// Keeps what the session has not consumed. It wants more only if nothing else holds it back.
+  /// Keeps what the session has not consumed.
+  ///
+  /// It wants more only if nothing else holds it back.
   private func keep(consumed: Int, of count: Int, _ copy: (inout [UInt8]) -> Void) {
     guard state == .open else { return }
     input = []
@@ -223,7 +225,9 @@ final class Connection: LoopMember {
 
   // MARK: Session
 
-  /// Hands the connection to another protocol. What has been received and not consumed is the new session's.
+  /// Hands the connection to another protocol.
+  ///
+  /// What has been received and not consumed is the new session's.
   func become(_ session: any Session) {
     self.session = session
     hasNewSession = true

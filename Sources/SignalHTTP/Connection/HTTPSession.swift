@@ -71,7 +71,9 @@ final class HTTPSession: Session {
     return position
   }
 
-  /// Goes on by one head, or by what there is of a body. Returns the session that takes over, if one does.
+  /// Goes on by one head, or by what there is of a body.
+  ///
+  /// Returns the session that takes over, if one does.
   private func step(
     _ view: ByteView, _ position: inout Int, _ output: inout [UInt8], _ connection: Connection,
     on loop: isolated EventLoop

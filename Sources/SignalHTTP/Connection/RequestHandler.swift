@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Answers the requests of one loop. One object per loop, called on it; must not block.
+/// Answers the requests of one loop.
+///
+/// One object per loop, called on it; must not block.
 protocol RequestHandler: AnyObject {
   /// Answers a request, whose head and body are valid during the call.
   ///
@@ -30,7 +32,9 @@ public struct HTTPResponder: Sendable {
   /// Which request of the connection.
   let sequence: UInt32
 
-  /// Sends the response. Only the first call for a request does anything, and none does once the client is gone.
+  /// Sends the response.
+  ///
+  /// Only the first call for a request does anything, and none does once the client is gone.
   public func respond(_ response: HTTPResponse) {
     loop.submit { [id, sequence] loop in
       guard let connection = loop.member(id) as? Connection, let session = connection.session as? HTTPSession else {
@@ -47,7 +51,9 @@ public struct HTTPResponse: Sendable {
   public var status: HTTPStatus
   /// Fields besides those about the connection and the framing, which the server writes itself.
   public var fields: HTTPFields
-  /// The content. For HEAD its length is told and nothing is sent.
+  /// The content.
+  ///
+  /// For HEAD its length is told and nothing is sent.
   public var body: [UInt8]
 
   /// A response of its parts.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// What an application does with one WebSocket. Called on the connection's loop, never concurrently; must not block.
+/// What an application does with one WebSocket.
+///
+/// Called on the connection's loop, never concurrently; must not block.
 ///
 /// One object per connection, made for the upgrade and released after `closed`.
 public protocol WebSocketHandler: AnyObject {
@@ -27,7 +29,9 @@ extension WebSocketHandler {
   public func closed(on loop: isolated EventLoop) {}
 }
 
-/// One WebSocket of the server (RFC 6455), on the loop that owns it. From other threads use `handle`.
+/// One WebSocket of the server (RFC 6455), on the loop that owns it.
+///
+/// From other threads use `handle`.
 public final class WebSocket: Session {
   private let handler: any WebSocketHandler
   private let limits: Limits
@@ -67,7 +71,9 @@ public final class WebSocket: Session {
 
   // MARK: Sending
 
-  /// Sends a message in one frame. Dropped without a word once closing has begun.
+  /// Sends a message in one frame.
+  ///
+  /// Dropped without a word once closing has begun.
   public func send(_ message: Span<UInt8>, _ kind: MessageKind, on loop: isolated EventLoop) {
     write(on: loop) { machine, output in _ = machine.send(kind, message, to: &output) }
   }
@@ -82,7 +88,9 @@ public final class WebSocket: Session {
     connection.send(block, on: loop)
   }
 
-  /// Begins the closing handshake. What waits is sent before; the reason is cut at 123 bytes.
+  /// Begins the closing handshake.
+  ///
+  /// What waits is sent before; the reason is cut at 123 bytes.
   public func close(_ code: CloseCode = .normal, reason: String = "", on loop: isolated EventLoop) {
     guard machine.maySend else { return }
     write(on: loop) { machine, output in machine.close(code, reason: reason, to: &output) }
@@ -164,7 +172,9 @@ public final class WebSocket: Session {
   }
 }
 
-/// A WebSocket's name, usable from any thread. Once the WebSocket is gone, what is sent is dropped.
+/// A WebSocket's name, usable from any thread.
+///
+/// Once the WebSocket is gone, what is sent is dropped.
 public struct WebSocketHandle: Sendable {
   private let loop: EventLoop
   private let id: ConnectionID

@@ -3,7 +3,9 @@ import CEL
 import JSON
 import SignalStore
 
-/// A compiled `where`. Two are equal when their texts are.
+/// A compiled `where`.
+///
+/// Two are equal when their texts are.
 final class Filter: Hashable, Sendable {
   private let program: Program
 
@@ -41,7 +43,9 @@ final class Filter: Hashable, Sendable {
   }
 }
 
-/// A change as filters see it. What they need is made when the first of them asks, and once.
+/// A change as filters see it.
+///
+/// What they need is made when the first of them asks, and once.
 struct FilteredChange {
   let change: Change
   /// Evaluations that failed.

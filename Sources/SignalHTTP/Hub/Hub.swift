@@ -35,7 +35,9 @@ final class Hub: TurnParticipant {
 
   // MARK: Subscribing
 
-  /// Begins a subscription; `Membership` tells where it stands. Its first piece comes with `Membership.proceed`.
+  /// Begins a subscription; `Membership` tells where it stands.
+  ///
+  /// Its first piece comes with `Membership.proceed`.
   func subscribe(
     _ options: SubscriptionOptions, id: Int, wire: Wire, initial: Bool, since: Cursor?, subscriber: any Subscriber,
     on loop: isolated EventLoop

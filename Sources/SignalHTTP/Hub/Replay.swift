@@ -2,7 +2,9 @@
 import SignalStore
 
 /// The beginning of a subscription (`docs/protocol.md` §4 rule 2): the snapshot at a revision, or what was missed since
-/// a cursor, and then `live`. It is made piece by piece, as the socket takes it.
+/// a cursor, and then `live`.
+///
+/// It is made piece by piece, as the socket takes it.
 struct Replay {
   private enum Source {
     case nothing
@@ -27,7 +29,9 @@ struct Replay {
   private var source: Source
   private var reset: ResetReason?
 
-  /// Takes what is there now. The caller gets every commit after `position` from elsewhere.
+  /// Takes what is there now.
+  ///
+  /// The caller gets every commit after `position` from elsewhere.
   init(
     _ options: SubscriptionOptions, writer: LiveEventWriter, wire: Wire, initial: Bool, since: Cursor?,
     store: PropertyStore, pace: Pace

@@ -128,12 +128,16 @@ public actor EventLoop {
 
   deinit { close(timerDescriptor) }
 
-  /// Runs `work` on the loop, between two turns, in the order of submission. May be called from anywhere.
+  /// Runs `work` on the loop, between two turns, in the order of submission.
+  ///
+  /// May be called from anywhere.
   public nonisolated func submit(_ work: @escaping @Sendable (isolated EventLoop) -> Void) {
     executor.put(.submission(work))
   }
 
-  /// Makes the loop run a turn soon, so that its hooks see what came in. May be called from anywhere.
+  /// Makes the loop run a turn soon, so that its hooks see what came in.
+  ///
+  /// May be called from anywhere.
   nonisolated func wake() { executor.wake() }
 
   // MARK: Turns
@@ -205,7 +209,9 @@ public actor EventLoop {
     return id
   }
 
-  /// Takes a member out. It is kept until the end of the turn, so that nobody on the stack sees it die.
+  /// Takes a member out.
+  ///
+  /// It is kept until the end of the turn, so that nobody on the stack sees it die.
   func remove(_ id: ConnectionID) {
     let index = Int(id.slot)
     guard slots[index].generation == id.generation, let member = slots[index].member else { return }
@@ -230,10 +236,14 @@ public actor EventLoop {
     slots[Int(id.slot)].deadline = deadline
   }
 
-  /// Asks for `flush` at the end of this turn. The caller remembers that it has asked.
+  /// Asks for `flush` at the end of this turn.
+  ///
+  /// The caller remembers that it has asked.
   func markDirty(_ member: any LoopMember) { dirty.append(member) }
 
-  /// Asks for `proceed` in the next turn. The caller remembers that it has asked.
+  /// Asks for `proceed` in the next turn.
+  ///
+  /// The caller remembers that it has asked.
   func proceedLater(_ member: any LoopMember) { toProceed.append(member) }
 
   // MARK: Scratch

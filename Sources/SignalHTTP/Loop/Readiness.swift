@@ -22,7 +22,9 @@ struct ReadinessEvent {
   var isEnding: Bool { flags & (creadiness_peer_ended | creadiness_hung_up | creadiness_failed) != 0 }
 }
 
-/// The set of descriptors of one loop: add, remove, wait, event. The platform lives behind these four verbs.
+/// The set of descriptors of one loop: add, remove, wait, event.
+///
+/// The platform lives behind these four verbs.
 ///
 /// The set's own descriptor is readable while any member is ready; that is what lets one Dispatch source stand for
 /// thousands of sockets.

@@ -22,6 +22,7 @@ package struct MessageAssembler: Sendable {
   /// The message under way; none between messages.
   private var kind: MessageKind?
   private var joined: [UInt8] = []
+  /// Between two characters whenever a message begins, because one ends only there.
   private var validator = UTF8Validator()
 
   /// With no message under way; one over `messageLimit` bytes is refused.
@@ -63,7 +64,6 @@ package struct MessageAssembler: Sendable {
       guard kind == nil else { throw .interruptedMessage }
       guard slice.opcode == .text || acceptsBinary else { throw .binaryRefused }
       kind = slice.opcode == .text ? .text : .binary
-      validator = UTF8Validator()
     }
     guard slice.frameLength <= messageLimit - joined.count else { throw .messageTooLarge }
   }
