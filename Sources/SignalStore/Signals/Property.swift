@@ -45,6 +45,11 @@ enum ValueKind<Value: Sendable>: ObserverKind {
   }
 
   @inlinable
+  static func first(from memory: VersionedValue<Value>) -> ValueChange<Value>? {
+    ValueChange(new: memory.value, old: memory.value)
+  }
+
+  @inlinable
   static func conflate(_ dropped: inout ValueChange<Value>, into next: inout ValueChange<Value>) {
     swap(&dropped.old, &next.old)
   }
@@ -80,7 +85,7 @@ struct VersionedValue<Value: Sendable>: Sendable {
 ///     at this moment (also when you subscribe from inside an observer of the same property); then it comes in its turn.
 /// 13. Setting an equal value is a set like any other, unless the property was made with `skipsEqual`.
 public final class Property<Value: Sendable>: Sendable {
-  @usableFromInline let core: DeliveryCore<ValueKind<Value>, VersionedValue<Value>>
+  @usableFromInline let core: DeliveryCore<ValueKind<Value>>
 
   /// Whether a set from the first to the second value changes nothing; nil when every set counts.
   @usableFromInline let isUnchanged: (@Sendable (Value, Value) -> Bool)?
@@ -147,7 +152,7 @@ public final class Property<Value: Sendable>: Sendable {
   /// False if it has another one.
   @discardableResult @inlinable
   func store(_ value: Value, over version: UInt64?) -> Bool {
-    typealias Core = DeliveryCore<ValueKind<Value>, VersionedValue<Value>>
+    typealias Core = DeliveryCore<ValueKind<Value>>
     // The old value leaves the lock inside the change, and is released after it.
     let stored: (change: ValueChange<Value>, route: Core.Route)? = core.list.lock.withLock { guarded in
       if let version, unsafe core.memory.version != version { return nil }
@@ -161,30 +166,43 @@ public final class Property<Value: Sendable>: Sendable {
     return true
   }
 
-  /// Calls `observer` with each value.
+  /// Calls `observer` with each value, until the subscription is cancelled or dropped.
   ///
   /// - Parameters:
   ///   - start: Whether the value of now comes first.
-  ///   - observer: Gets the values, in the order in which they were set.
+  ///   - once: The subscription ends with the first call, that with the value of now included.
+  ///   - observer: Gets the values in the order in which they were set, on the thread of the setter.
   @inlinable
   public func subscribe(
-    from start: StartingPoint = .current, _ observer: @escaping @Sendable (_ new: Value) -> Void
+    from start: StartingPoint = .current, once: Bool = false, _ observer: @escaping @Sendable (_ new: Value) -> Void
   ) -> Subscription {
     let closure = ErasedClosure(retaining: MessageCall(observer))
+    let flags = once ? Stamp.endsAfterNext : 0
     switch start {
-    case .current: return core.subscribe(closure) { ValueChange(new: $0.value, old: $0.value) }
-    case .future: return core.subscribe(closure)
+    case .current: return core.subscribeFromFirst(closure, flags: flags)
+    case .future: return core.subscribe(closure, flags: flags)
     }
   }
 
   /// Calls `observer` with the new and the old value at each set from now on.
   @inlinable
-  public func subscribe(_ observer: @escaping @Sendable (_ new: Value, _ old: Value) -> Void) -> Subscription {
-    core.subscribe(ErasedClosure(retaining: ChangeCall(observer)), flags: Stamp.secondKind)
+  public func subscribe(
+    once: Bool = false, _ observer: @escaping @Sendable (_ new: Value, _ old: Value) -> Void
+  ) -> Subscription {
+    core.subscribe(
+      ErasedClosure(retaining: ChangeCall(observer)), flags: Stamp.secondKind | (once ? Stamp.endsAfterNext : 0))
   }
 
   /// How many observers are subscribed.
+  ///
+  /// Those whose receiver is gone do not count.
   public var observerCount: Int { core.list.count }
+
+  /// The number of observers, each time it changes.
+  public var observerCounts: Signal<Int> { core.list.countSignal }
+
+  /// Ends all subscriptions.
+  public func removeAllObservers() { core.list.cancelAll() }
 }
 
 extension Property where Value: Equatable {

@@ -36,6 +36,9 @@ enum MessageKind<Message: Sendable>: ObserverKind {
   }
 
   @inlinable
+  static func first(from memory: Message?) -> Message? { memory }
+
+  @inlinable
   static func conflate(_ dropped: inout Message, into next: inout Message) {}
 }
 
@@ -65,7 +68,7 @@ enum MessageKind<Message: Sendable>: ObserverKind {
 ///    from anywhere.
 /// 9. Sending takes no memory, unless the message has to wait in a queue that is longer than ever before.
 public final class Signal<Message: Sendable>: Sendable {
-  @usableFromInline let core: DeliveryCore<MessageKind<Message>, Message?>
+  @usableFromInline let core: DeliveryCore<MessageKind<Message>>
 
   /// Whether the last message is remembered for those who subscribe later.
   @usableFromInline let remembers: Bool
@@ -93,7 +96,7 @@ public final class Signal<Message: Sendable>: Sendable {
   @inlinable @inline(never)
   func sendRemembered(_ message: Message) {
     var previous: Message? = message
-    let route: DeliveryCore<MessageKind<Message>, Message?>.Route = core.list.lock.withLock { guarded in
+    let route: DeliveryCore<MessageKind<Message>>.Route = core.list.lock.withLock { guarded in
       unsafe swap(&previous, &core.memory)
       return core.route(message, &guarded)
     }
@@ -138,20 +141,41 @@ public final class Signal<Message: Sendable>: Sendable {
   ///
   /// A signal that remembers its last message first sends that one: before `subscribe` returns, unless the signal is
   /// delivering at this moment; then it comes in its turn.
+  ///
+  /// - Parameters:
+  ///   - once: The subscription ends with the first message, a remembered one included.
+  ///   - observer: Runs on the thread of the sender.
   @inlinable
-  public func subscribe(_ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
+  public func subscribe(once: Bool = false, _ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
     let closure = ErasedClosure(retaining: MessageCall(observer))
-    return remembers ? core.subscribe(closure) { $0 } : core.subscribe(closure)
+    let flags = once ? Stamp.endsAfterNext : 0
+    return remembers ? core.subscribeFromFirst(closure, flags: flags) : core.subscribe(closure, flags: flags)
   }
 
-  /// How many observers are subscribed.
-  public var observerCount: Int { core.list.count }
+  /// Sends a message to one of the observers only.
+  ///
+  /// - Returns: False when that subscription has ended or is one to something else.
+  @discardableResult @inlinable
+  public func send(_ message: Message, to subscription: Subscription) -> Bool {
+    subscription.source === core && core.send(to: subscription) { _ in message }
+  }
 
   /// Forgets the remembered message: those who subscribe next get none.
   public func forget() {
     var previous: Message?
     core.list.lock.withLock { _ in unsafe swap(&previous, &core.memory) }
   }
+
+  /// How many observers are subscribed.
+  ///
+  /// Those whose receiver is gone do not count.
+  public var observerCount: Int { core.list.count }
+
+  /// The number of observers, each time it changes.
+  public var observerCounts: Signal<Int> { core.list.countSignal }
+
+  /// Ends all subscriptions.
+  public func removeAllObservers() { core.list.cancelAll() }
 }
 
 extension Signal where Message == Void {

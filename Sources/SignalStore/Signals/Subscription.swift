@@ -16,6 +16,12 @@ package protocol SubscriptionSource: AnyObject, Sendable {
 
   /// Whether the subscription still gets messages.
   func isActive(_ subscription: Subscription) -> Bool
+
+  /// Sends what the source remembers to this observer only; false when there is nothing.
+  func replay(to subscription: Subscription) -> Bool
+
+  /// Ends the subscription with its next message.
+  func endAfterNext(_ subscription: Subscription)
 }
 
 /// A running subscription: keep it to stay subscribed, let it go to stop.
@@ -56,6 +62,15 @@ public final class Subscription: Sendable {
   public func keepWhileSourceLives() {
     source.detach(self)
   }
+
+  /// Makes the observer get the current value of its property, or the last message of its signal, once more.
+  ///
+  /// - Returns: False when there is no such message, or the subscription has ended.
+  @discardableResult
+  public func replay() -> Bool { source.replay(to: self) }
+
+  /// Ends the subscription with the next message.
+  public func endAfterNext() { source.endAfterNext(self) }
 
   deinit {
     source.release(self)

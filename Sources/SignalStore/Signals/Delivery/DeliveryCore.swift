@@ -4,11 +4,16 @@ public import Synchronization
 
 /// What kind of closures a source calls, and how.
 @usableFromInline
-protocol ObserverKind {
+protocol ObserverKind: SendableMetatype {
   associatedtype Message: Sendable
+  /// What the source keeps under its lock.
+  associatedtype Memory: Sendable
 
   /// Calls an entry's closure in place. `flags` are the bits of its stamp.
   static func call(_ closure: UnsafePointer<ErasedClosure>, flags: UInt64, _ message: Message)
+
+  /// The message with which an observer can start: the current value, the last message; nil when there is none.
+  static func first(from memory: Memory) -> Message?
 
   /// Lets `next` take over what a dropped message knew.
   ///
@@ -20,8 +25,9 @@ protocol ObserverKind {
 ///
 /// Sources and subscriptions share it; see ``ObserverList`` for who may do what.
 @safe @usableFromInline
-final class DeliveryCore<Kind: ObserverKind, Memory: Sendable>: Sendable {
+final class DeliveryCore<Kind: ObserverKind>: Sendable {
   @usableFromInline typealias Message = Kind.Message
+  @usableFromInline typealias Memory = Kind.Memory
   @usableFromInline typealias Slot = ObserverTable.Slot
 
   @usableFromInline let list = ObserverList()
@@ -231,20 +237,20 @@ final class DeliveryCore<Kind: ObserverKind, Memory: Sendable>: Sendable {
     return token
   }
 
-  /// Adds an observer behind all others, with a first message for it alone that `first` makes from what the source
-  /// remembers.
+  /// Adds an observer behind all others, with a first message for it alone, if the source has one.
   @inlinable
-  func subscribe(_ closure: ErasedClosure, flags: UInt64 = 0, first: (Memory) -> Message?) -> Subscription {
+  func subscribeFromFirst(_ closure: ErasedClosure, flags: UInt64 = 0) -> Subscription {
     let token = Subscription(source: self)
     let message: Message? = list.lock.withLock { guarded in
       let order = list.append(closure, flags: flags, token: token, &guarded)
-      guard let message = unsafe first(memory) else { return nil }
+      guard let message = unsafe Kind.first(from: memory) else { return nil }
       if list.begin() { return message }
       push(message, target: order, &guarded)
       return nil
     }
+    list.watcher?.deliver()
     if let message {
-      replay(message, to: token)
+      callAlone(token, message)
       finish()
     } else {
       deliver()
@@ -256,12 +262,36 @@ final class DeliveryCore<Kind: ObserverKind, Memory: Sendable>: Sendable {
   ///
   /// Needs the right to drain, but not the lock: it finds the entry under it.
   @inlinable
-  func replay(_ message: Message, to token: Subscription) {
+  func callAlone(_ token: Subscription, _ message: Message) {
     if let slot = unsafe list.entry(of: token) { unsafe call(slot, message) }
+  }
+
+  /// Sends a message to one observer, in its turn; false when that has ended.
+  @inlinable
+  func send(to token: Subscription, _ make: (Memory) -> Message?) -> Bool {
+    let (found, message): (Bool, Message?) = list.lock.withLock { guarded in
+      guard let order = list.order(of: token), let message = unsafe make(memory) else { return (false, nil) }
+      if list.begin() { return (true, message) }
+      push(message, target: order, &guarded)
+      return (true, nil)
+    }
+    if let message {
+      callAlone(token, message)
+      finish()
+    } else if found {
+      deliver()
+    }
+    return found
   }
 }
 
 extension DeliveryCore: SubscriptionSource {
+  @usableFromInline func replay(to subscription: Subscription) -> Bool {
+    send(to: subscription) { Kind.first(from: $0) }
+  }
+  @usableFromInline func endAfterNext(_ subscription: Subscription) {
+    list.change(subscription, set: Stamp.endsAfterNext)
+  }
   @usableFromInline func cancel(_ subscription: Subscription) { list.cancel(subscription) }
   @usableFromInline func release(_ subscription: Subscription) { list.release(subscription) }
   @usableFromInline func detach(_ subscription: Subscription) { list.change(subscription, set: Stamp.detached) }

@@ -35,15 +35,20 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
     @usableFromInline var clock: UInt64 = 0
     /// Observers that are not cancelled.
     var live = 0
+    /// Seldom needed; nil until it is.
+    var extras: ObserverExtras?
   }
 
   @usableFromInline let state: Atomic<UInt>
   @usableFromInline let table: ObserverTable
   @usableFromInline let lock: Mutex<Guarded>
+  /// Whether there are ``Guarded/extras``; so that those who have none do not look for them.
+  let hasExtras: Atomic<Bool>
 
   @usableFromInline
   init() {
     state = Atomic(0)
+    hasExtras = Atomic(false)
     table = ObserverTable()
     lock = Mutex(Guarded())
   }
@@ -54,9 +59,6 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
 
   /// Whether there is no entry at all; exact for what happened before on this thread.
   @inlinable var isUnobserved: Bool { table.used.load(ordering: .relaxed) == 0 }
-
-  /// Observers that are not cancelled.
-  var count: Int { lock.withLock { $0.live } }
 
   // MARK: The right to drain
 
@@ -126,6 +128,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
     let slot = unsafe guarded.editor.append(entry, to: table)
     unsafe token.slot = UnsafeMutableRawPointer(slot)
     guarded.live += 1
+    guarded.extras?.countChanged(to: guarded.live)
     return guarded.clock
   }
 
@@ -133,6 +136,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   @usableFromInline
   func append(_ closure: ErasedClosure, flags: UInt64, token: Subscription) {
     lock.withLock { _ = append(closure, flags: flags, token: token, &$0) }
+    watcher?.deliver()
   }
 
   /// Ends a subscription.
@@ -143,6 +147,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
       return unsafe remove(slot, &guarded)
     }
     closure?.release()
+    watcher?.deliver()
   }
 
   /// The token goes away: ends its subscription, unless that is detached.
@@ -157,6 +162,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
       return nil
     }
     closure?.release()
+    watcher?.deliver()
   }
 
   /// Sets or clears flags of a running subscription.
@@ -176,6 +182,40 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   @usableFromInline
   func retire(_ slot: ObserverTable.Slot) {
     lock.withLock { unsafe retire(slot, &$0) }
+    watcher?.deliver()
+  }
+
+  /// Ends the subscription with this order.
+  func cancel(order: UInt64) {
+    let closure: ErasedClosure? = lock.withLock { guarded in
+      guard let slot = unsafe table.slot(withOrder: order) else { return nil }
+      return unsafe remove(slot, &guarded)
+    }
+    closure?.release()
+    watcher?.deliver()
+  }
+
+  /// Ends all subscriptions of now.
+  func cancelAll() {
+    let orders: [UInt64] = lock.withLock { _ in
+      var orders: [UInt64] = []
+      unsafe table.forEach(end: table.used.load(ordering: .relaxed)) { slot in
+        let stamp = unsafe slot.pointee.stamp.load(ordering: .relaxed)
+        if stamp & Stamp.cancelled == 0 { orders.append(stamp & Stamp.order) }
+        return true
+      }
+      return orders
+    }
+    for order in orders { cancel(order: order) }
+  }
+
+  /// The order of a token's entry.
+  ///
+  /// Needs the lock.
+  @usableFromInline
+  func order(of token: Subscription) -> UInt64? {
+    guard let slot = unsafe Self.slot(of: token) else { return nil }
+    return unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.order
   }
 
   /// The entry of a token; it stays where it is as long as the caller has the right to drain.
@@ -222,5 +262,6 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
       unsafe slot.pointee.token = nil
     }
     guarded.live -= 1
+    guarded.extras?.countChanged(to: guarded.live)
   }
 }

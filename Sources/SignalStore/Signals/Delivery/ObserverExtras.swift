@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// What only some sources need of their observers: who they belong to, and to be told how many there are.
+///
+/// Unchecked: reached only under the lock of the source.
+final class ObserverExtras: @unchecked Sendable {
+  /// Tells the number of observers.
+  ///
+  /// Filled under the lock, so in order; delivered after it.
+  var counts: Signal<Int>?
+
+  /// Observers that belong to an object, in any order.
+  ///
+  /// Entries of ended subscriptions are sorted out now and then.
+  var receivers: [Receiver] = []
+  var sweepAt = 16
+
+  func countChanged(to count: Int) { counts?.enqueue(count) }
+}
+
+/// The object that an observer belongs to.
+final class Receiver: Sendable {
+  private let holder: WeakReference<AnyObject>
+
+  /// Identifies the receiver also when it is gone.
+  let identifier: ObjectIdentifier
+
+  /// The order of the entry; 0 until it has one.
+  let order = Atomic<UInt64>(0)
+
+  init(_ object: AnyObject) {
+    holder = WeakReference(object)
+    identifier = ObjectIdentifier(object)
+  }
+
+  var object: AnyObject? { holder.object }
+}
+
+/// A reference that does not keep its object.
+///
+/// Unchecked: a weak reference that is written only at the start may be read by several threads; whether the object itself
+/// may be used there is what the callers' `Sendable` requirements say.
+final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+  private(set) weak var object: Object?
+  init(_ object: Object) { self.object = object }
+}
+
+extension ObserverList {
+  /// Tells the number of observers, if anybody asked for it; to be delivered after a change of the list.
+  @usableFromInline
+  var watcher: Signal<Int>? {
+    guard hasExtras.load(ordering: .relaxed) else { return nil }
+    return lock.withLock { $0.extras?.counts }
+  }
+
+  /// Tells the number of observers each time it changes.
+  var countSignal: Signal<Int> {
+    let new = Signal<Int>()
+    return withExtras { extras in
+      if extras.counts == nil { extras.counts = new }
+      return extras.counts ?? new
+    }
+  }
+
+  /// Observers that are not cancelled and whose receiver is not gone.
+  var count: Int {
+    for receiver in receivers where receiver.object == nil { cancel(order: receiver.order.load(ordering: .relaxed)) }
+    return lock.withLock { $0.live }
+  }
+
+  /// Whether an observer belongs to `object`.
+  func hasObserver(of object: AnyObject) -> Bool {
+    let identifier = ObjectIdentifier(object)
+    let orders = receivers.filter { $0.identifier == identifier && $0.object === object }
+      .map { $0.order.load(ordering: .relaxed) }
+    return lock.withLock { _ in orders.contains { unsafe table.slot(withOrder: $0) != nil } }
+  }
+
+  /// Ends all subscriptions that belong to `object`.
+  func cancelAll(of object: AnyObject) {
+    let identifier = ObjectIdentifier(object)
+    for receiver in receivers where receiver.identifier == identifier && receiver.object === object {
+      cancel(order: receiver.order.load(ordering: .relaxed))
+    }
+  }
+
+  /// Notes that the observer of `token` belongs to a receiver.
+  func add(_ receiver: Receiver, for token: Subscription) {
+    let ended: [Receiver] = withExtras { extras in
+      guard let order = order(of: token) else { return [] }
+      receiver.order.store(order, ordering: .relaxed)
+      extras.receivers.append(receiver)
+      guard extras.receivers.count >= extras.sweepAt else { return [] }
+      let all = extras.receivers
+      extras.receivers = all.filter {
+        unsafe table.slot(withOrder: $0.order.load(ordering: .relaxed)) != nil
+      }
+      extras.sweepAt = max(16, extras.receivers.count * 2)
+      return all
+    }
+    withExtendedLifetime(ended) {}
+  }
+
+  private var receivers: [Receiver] {
+    guard hasExtras.load(ordering: .relaxed) else { return [] }
+    return lock.withLock { $0.extras?.receivers ?? [] }
+  }
+
+  private func withExtras<Result: Sendable>(_ body: (ObserverExtras) -> Result) -> Result {
+    lock.withLock { guarded in
+      let extras = guarded.extras ?? ObserverExtras()
+      guarded.extras = extras
+      hasExtras.store(true, ordering: .relaxed)
+      return body(extras)
+    }
+  }
+}
