@@ -216,6 +216,13 @@ struct Section4HandshakeTests {
       #expect(Base64.decodedCount(text.span) == plain.utf8.count)
     }
 
+    @Test(arguments: [
+      "A", "AB", "ABC", "=", "====", "A===", "AB=C", "=ABC", "Zg==Zg==", "Zm 9", "Zm9\n", "Zm9-", "Zm9_", "Zm9é",
+    ])
+    func `other texts are not Base64`(text: String) {
+      #expect(Base64.decodedCount(Array(text.utf8).span) == nil)
+    }
+
     @Test func `all letters are used`() {
       let all = (0..<64).map { UInt32($0) }
       var bytes: [UInt8] = []

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import SignalHTTP
+import TestSupport
 import Testing
 
 /// Runs a parser alone and joins the pieces of each data frame, so that what is told does not depend on the cuts.
@@ -30,7 +31,7 @@ private func parse(
           if slice.startsFrame { open = (slice.opcode, []) }
           open!.payload += slice.range.map { bytes[$0] }
           if slice.endsFrame {
-            #expect(slice.frameLength == open!.payload.count)
+            precondition(slice.frameLength == open!.payload.count, "another length than announced")
             seen.append(.data(slice.opcode, fin: slice.isFinal, open!.payload))
             open = nil
           }
@@ -40,24 +41,17 @@ private func parse(
       // What had come of the frame before the fault does not matter: it is dropped with the connection.
       return seen + [.fault(error)]
     }
-    #expect(position == piece.count)
+    precondition(position == piece.count, "the parser left bytes behind")
   }
   if let open { seen.append(.unfinished(open.opcode, open.payload)) }
-  #expect(parser.isBetweenFrames || !seen.isEmpty || !pieces.joined().isEmpty)
   return seen
 }
 
 /// The same however the input is cut; returns what it is.
 private func parse(
-  everyWay input: [UInt8], role: WebSocketRole = .server, frameLimit: Int = 1 << 20,
-  _ location: SourceLocation = #_sourceLocation
-) -> [Seen] {
-  let whole = parse([input], role: role, frameLimit: frameLimit)
-  for pieces in cuts(of: input) {
-    let seen = parse(pieces, role: role, frameLimit: frameLimit)
-    #expect(seen == whole, "cut into \(pieces.map(\.count))", sourceLocation: location)
-  }
-  return whole
+  everyWay input: [UInt8], role: WebSocketRole = .server, frameLimit: Int = 1 << 20
+) throws -> [Seen] {
+  try Splits.all(of: input) { parse($0, role: role, frameLimit: frameLimit) }
 }
 
 @Suite("Data framing, RFC 6455 section 5")
@@ -65,34 +59,34 @@ struct Section5FrameTests {
   @Suite("Overview, section 5.1")
   struct Overview {
     @Test(arguments: [Opcode.continuation, .text, .binary, .close, .ping, .pong])
-    func `a server refuses a frame without a mask`(opcode: Opcode) {
+    func `a server refuses a frame without a mask`(opcode: Opcode) throws {
       for payload in [[], [1], [UInt8](repeating: 1, count: 125)] {
         let input = TestFrame(first: 0x80 | opcode.rawValue, payload: payload, key: nil).bytes
-        #expect(parse(everyWay: input) == [.fault(.unmaskedFrame)])
+        #expect(try parse(everyWay: input) == [.fault(.unmaskedFrame)])
       }
     }
 
     @Test(arguments: [Opcode.continuation, .text, .binary, .close, .ping, .pong])
-    func `a client refuses a frame with a mask`(opcode: Opcode) {
+    func `a client refuses a frame with a mask`(opcode: Opcode) throws {
       let input = TestFrame(first: 0x80 | opcode.rawValue, payload: [1, 2]).bytes
-      #expect(parse(everyWay: input, role: .client) == [.fault(.maskedFrame)])
+      #expect(try parse(everyWay: input, role: .client) == [.fault(.maskedFrame)])
     }
 
-    @Test func `a client takes frames without a mask as they are`() {
+    @Test func `a client takes frames without a mask as they are`() throws {
       let payload = [UInt8](0...200)
       let input =
         TestFrame(first: 0x82, payload: payload, key: nil).bytes + TestFrame(first: 0x89, payload: [1], key: nil).bytes
-      #expect(parse(everyWay: input, role: .client) == [.data(.binary, fin: true, payload), .control(.ping, [1])])
+      #expect(try parse(everyWay: input, role: .client) == [.data(.binary, fin: true, payload), .control(.ping, [1])])
     }
   }
 
   @Suite("Base framing protocol, section 5.2")
   struct BaseFraming {
-    @Test func `of the 256 first bytes exactly nine begin a frame`() {
+    @Test func `of the 256 first bytes exactly nine begin a frame`() throws {
       var begun: [UInt8] = []
       for first in UInt8.min...UInt8.max {
         let input = TestFrame(first: first, payload: [0x61]).bytes
-        let seen = parse(everyWay: input)
+        let seen = try parse(everyWay: input)
         let opcode = first & 0x0F
         let expected: Seen =
           if first & 0x70 != 0 {
@@ -127,30 +121,30 @@ struct Section5FrameTests {
       for place in Array(0...min(20, input.count)) + Array(max(0, input.count - 3)...input.count) {
         #expect(parse([Array(input[..<place]), Array(input[place...])]) == expected)
       }
-      #expect(parse(input.map { [$0] }) == expected)
+      if count <= 128 || count == 65536 { #expect(parse(input.map { [$0] }) == expected) }
     }
 
     @Test(arguments: [0, 1, 124, 125])
-    func `a length that fits seven bits is refused in sixteen`(count: UInt64) {
+    func `a length that fits seven bits is refused in sixteen`(count: UInt64) throws {
       let input = TestFrame(first: 0x82, lengthForm: .two, announced: count).bytes
-      #expect(parse(everyWay: input) == [.fault(.nonMinimalLength)])
+      #expect(try parse(everyWay: input) == [.fault(.nonMinimalLength)])
     }
 
     @Test(arguments: [0, 125, 126, 65535])
-    func `a length that fits sixteen bits is refused in sixty-four`(count: UInt64) {
+    func `a length that fits sixteen bits is refused in sixty-four`(count: UInt64) throws {
       let input = TestFrame(first: 0x82, lengthForm: .eight, announced: count).bytes
-      #expect(parse(everyWay: input) == [.fault(.nonMinimalLength)])
+      #expect(try parse(everyWay: input) == [.fault(.nonMinimalLength)])
     }
 
     @Test(arguments: [UInt64(1) << 63, .max, 1 << 63 | 5])
-    func `a length with the top bit is refused`(count: UInt64) {
+    func `a length with the top bit is refused`(count: UInt64) throws {
       let input = TestFrame(first: 0x82, lengthForm: .eight, announced: count).bytes
-      #expect(parse(everyWay: input, frameLimit: .max) == [.fault(.lengthOutOfRange)])
+      #expect(try parse(everyWay: input, frameLimit: .max) == [.fault(.lengthOutOfRange)])
     }
 
-    @Test func `the longest legal length is only a matter of the limit`() {
+    @Test func `the longest legal length is only a matter of the limit`() throws {
       let input = TestFrame(first: 0x82, lengthForm: .eight, announced: 1 << 63 - 1).bytes + [1, 2, 3]
-      #expect(parse(everyWay: input) == [.fault(.frameTooLarge)])
+      #expect(try parse(everyWay: input) == [.fault(.frameTooLarge)])
       #expect(parse([input], frameLimit: .max).count == 1)
     }
 
@@ -160,12 +154,12 @@ struct Section5FrameTests {
       #expect(parse([[0x82, 0x83]], frameLimit: 2) == [.fault(.frameTooLarge)])
     }
 
-    @Test func `frames that follow each other are told one by one`() {
+    @Test func `frames that follow each other are told one by one`() throws {
       let input =
         TestFrame(first: 0x01, payload: [1, 2, 3]).bytes + TestFrame(first: 0x89).bytes
         + TestFrame(first: 0x80, payload: [4]).bytes + TestFrame(first: 0x82).bytes
       #expect(
-        parse(everyWay: input) == [
+        try parse(everyWay: input) == [
           .data(.text, fin: false, [1, 2, 3]), .control(.ping, []), .data(.continuation, fin: true, [4]),
           .data(.binary, fin: true, []),
         ])
@@ -206,7 +200,7 @@ struct Section5FrameTests {
     }
 
     @Test func `a payload in seventeen pieces is unmasked like one in one`() {
-      var generator = SeededGenerator(seed: 53)
+      var generator = SplitMix(state: 53)
       for _ in 0..<200 {
         let count = Int.random(in: 0...600, using: &generator)
         let plain = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -259,28 +253,26 @@ struct Section5FrameTests {
 
   @Suite("Fragmentation, section 5.4")
   struct Fragmentation {
-    @Test func `fragments become one message`() {
+    @Test func `fragments become one message`() throws {
       let input = text("Hel", fin: false) + frame(.continuation, Array("lo".utf8))
-      for pieces in cuts(of: input) { #expect(receive(pieces).told == [.text(Array("Hello".utf8))]) }
+      #expect(try everyWay(input).told == [.text(Array("Hello".utf8))])
     }
 
-    @Test func `control frames may stand between fragments and are answered at once`() {
+    @Test func `control frames may stand between fragments and are answered at once`() throws {
       let input =
         frame(.binary, [1], fin: false) + frame(.ping, [9]) + frame(.continuation, [2], fin: false) + frame(.pong)
         + frame(.continuation, [], fin: false) + frame(.ping) + frame(.continuation, [3])
-      for pieces in cuts(of: input) {
-        let outcome = receive(pieces)
-        #expect(outcome.told == [.replied, .pong, .replied, .binary([1, 2, 3])])
-        #expect(outcome.replies == reply(.pong, [9]) + reply(.pong))
-      }
+      let outcome = try everyWay(input)
+      #expect(outcome.told == [.replied, .pong, .replied, .binary([1, 2, 3])])
+      #expect(outcome.replies == reply(.pong, [9]) + reply(.pong))
     }
 
-    @Test func `fragments without a byte are fragments`() {
+    @Test func `fragments without a byte are fragments`() throws {
       for kind in [Opcode.text, .binary] {
         let input =
           frame(kind, fin: false) + frame(.continuation, fin: false) + frame(.continuation) + frame(kind)
         let empty: Told = kind == .text ? .text([]) : .binary([])
-        for pieces in cuts(of: input) { #expect(receive(pieces).told == [empty, empty]) }
+        #expect(try everyWay(input).told == [empty, empty])
       }
     }
 
@@ -302,22 +294,18 @@ struct Section5FrameTests {
     }
 
     @Test(arguments: [true, false])
-    func `a continuation without a message is refused`(fin: Bool) {
+    func `a continuation without a message is refused`(fin: Bool) throws {
       let fault = failure(.unexpectedContinuation)
-      for pieces in cuts(of: frame(.continuation, [1, 2], fin: fin)) { #expect(receive(pieces) == fault) }
+      #expect(try everyWay(frame(.continuation, [1, 2], fin: fin)) == fault)
       let after = text("a") + frame(.continuation, fin: fin)
-      for pieces in cuts(of: after) {
-        #expect(receive(pieces) == failure(.unexpectedContinuation, after: [.text([0x61])]))
-      }
+      #expect(try everyWay(after) == failure(.unexpectedContinuation, after: [.text([0x61])]))
     }
 
     @Test(arguments: [(Opcode.text, true), (.text, false), (.binary, true), (.binary, false)])
-    func `a new message inside another is refused`(opcode: Opcode, fin: Bool) {
+    func `a new message inside another is refused`(opcode: Opcode, fin: Bool) throws {
       let input = text("a", fin: false) + frame(.ping) + frame(opcode, [0x62], fin: fin)
-      for pieces in cuts(of: input) {
-        let expected = failure(.interruptedMessage, after: [.replied], replies: reply(.pong))
-        #expect(receive(pieces) == expected)
-      }
+      let expected = failure(.interruptedMessage, after: [.replied], replies: reply(.pong))
+      #expect(try everyWay(input) == expected)
     }
 
     @Test func `the order of frames is judged by the header, before the payload comes`() {
@@ -356,66 +344,62 @@ struct Section5FrameTests {
   @Suite("Control frames, section 5.5")
   struct Control {
     @Test(arguments: [Opcode.close, .ping, .pong])
-    func `a control frame has at most 125 bytes`(opcode: Opcode) {
+    func `a control frame has at most 125 bytes`(opcode: Opcode) throws {
       for form in [TestFrame.LengthForm.two, .eight] {
         for announced in [0, 126, 127, 65536] as [UInt64] {
           let input = TestFrame(first: 0x80 | opcode.rawValue, lengthForm: form, announced: announced).bytes
-          #expect(parse(everyWay: input) == [.fault(.controlFrameTooLong)])
+          #expect(try parse(everyWay: input) == [.fault(.controlFrameTooLong)])
           #expect(parse([Array(input[..<2])]) == [.fault(.controlFrameTooLong)], "told by the second byte")
         }
       }
     }
 
     @Test(arguments: [0, 1, 2, 124, 125])
-    func `a control frame up to 125 bytes comes whole`(count: Int) {
+    func `a control frame up to 125 bytes comes whole`(count: Int) throws {
       let payload = [UInt8](repeating: 0xFE, count: count)
       for opcode in [Opcode.close, .ping, .pong] {
-        #expect(parse(everyWay: frame(opcode, payload), frameLimit: 1) == [.control(opcode, payload)])
+        #expect(try parse(everyWay: frame(opcode, payload), frameLimit: 1) == [.control(opcode, payload)])
       }
     }
 
     @Test(arguments: [Opcode.close, .ping, .pong])
-    func `a control frame without FIN is refused`(opcode: Opcode) {
-      #expect(parse(everyWay: frame(opcode, fin: false)) == [.fault(.fragmentedControlFrame)])
+    func `a control frame without FIN is refused`(opcode: Opcode) throws {
+      #expect(try parse(everyWay: frame(opcode, fin: false)) == [.fault(.fragmentedControlFrame)])
     }
 
     @Test(arguments: [0, 1, 125])
-    func `a ping is answered with its payload, section 5_5_2`(count: Int) {
+    func `a ping is answered with its payload, section 5_5_2`(count: Int) throws {
       let payload = (0..<count).map { UInt8(truncatingIfNeeded: 255 - $0) }
-      for pieces in cuts(of: frame(.ping, payload)) {
-        #expect(receive(pieces) == Outcome(told: [.replied], replies: reply(.pong, payload)))
-      }
+      #expect(try everyWay(frame(.ping, payload)) == Outcome(told: [.replied], replies: reply(.pong, payload)))
     }
 
-    @Test func `ten pings get ten pongs, in order`() {
+    @Test func `ten pings get ten pongs, in order`() throws {
       let input = (0..<10).flatMap { frame(.ping, [UInt8($0)]) }
       let pongs = (0..<10).flatMap { reply(.pong, [UInt8($0)]) }
-      for pieces in cuts(of: input) { #expect(receive(pieces).replies == pongs) }
+      #expect(try everyWay(input).replies == pongs)
     }
 
-    @Test func `a pong that nobody asked for is not answered, section 5_5_3`() {
-      for pieces in cuts(of: frame(.pong, [1, 2, 3]) + frame(.pong)) {
-        #expect(receive(pieces) == Outcome(told: [.pong, .pong]))
-      }
+    @Test func `a pong that nobody asked for is not answered, section 5_5_3`() throws {
+      #expect(try everyWay(frame(.pong, [1, 2, 3]) + frame(.pong)) == Outcome(told: [.pong, .pong]))
     }
   }
 
   @Suite("Examples, section 5.7")
   struct Examples {
-    @Test func `the frames of the RFC mean what it says`() {
+    @Test func `the frames of the RFC mean what it says`() throws {
       let masked: [UInt8] = [0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58]
-      #expect(parse(everyWay: masked) == [.data(.text, fin: true, Array("Hello".utf8))])
+      #expect(try parse(everyWay: masked) == [.data(.text, fin: true, Array("Hello".utf8))])
       let unmasked: [UInt8] = [0x81, 0x05, 0x48, 0x65, 0x6C, 0x6C, 0x6F]
-      #expect(parse(everyWay: unmasked, role: .client) == [.data(.text, fin: true, Array("Hello".utf8))])
+      #expect(try parse(everyWay: unmasked, role: .client) == [.data(.text, fin: true, Array("Hello".utf8))])
       let fragmented: [UInt8] = [0x01, 0x03, 0x48, 0x65, 0x6C, 0x80, 0x02, 0x6C, 0x6F]
       #expect(
-        parse(everyWay: fragmented, role: .client) == [
+        try parse(everyWay: fragmented, role: .client) == [
           .data(.text, fin: false, Array("Hel".utf8)), .data(.continuation, fin: true, Array("lo".utf8)),
         ])
       let ping: [UInt8] = [0x89, 0x05, 0x48, 0x65, 0x6C, 0x6C, 0x6F]
-      #expect(parse(everyWay: ping, role: .client) == [.control(.ping, Array("Hello".utf8))])
+      #expect(try parse(everyWay: ping, role: .client) == [.control(.ping, Array("Hello".utf8))])
       let pong: [UInt8] = [0x8A, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58]
-      #expect(parse(everyWay: pong) == [.control(.pong, Array("Hello".utf8))])
+      #expect(try parse(everyWay: pong) == [.control(.pong, Array("Hello".utf8))])
       #expect(
         Array(TestFrame(first: 0x82, payload: .init(repeating: 0, count: 256), key: nil).bytes.prefix(4))
           == [0x82, 0x7E, 0x01, 0x00])

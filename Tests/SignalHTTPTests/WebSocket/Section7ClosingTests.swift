@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import SignalHTTP
+import TestSupport
 import Testing
 
 @Suite("Closing the connection, RFC 6455 section 7")
@@ -7,45 +8,58 @@ struct Section7ClosingTests {
 
   @Suite("The closing handshake, section 7.1")
   struct Handshake {
-    @Test func `the peer's close is answered with its code, and that is the end`() {
+    @Test func `the peer's close is answered with its code, and that is the end`() throws {
       let input = text("a") + frame(.close, closing(1000, "bye")) + text("b") + frame(.ping)
-      for pieces in cuts(of: input) {
-        let outcome = receive(pieces)
-        #expect(outcome.told == [.text([0x61]), .end(.closedByPeer(closed(closing(1000, "bye"))))])
-        #expect(outcome.replies == reply(.close, closing(1000)))
-        #expect(outcome.state == .closeReceived)
-      }
+      let outcome = try everyWay(input)
+      #expect(outcome.told == [.text([0x61]), .end(.closedByPeer(closed(closing(1000, "bye"))))])
+      #expect(outcome.replies == reply(.close, closing(1000)))
+      #expect(outcome.state == .closeReceived)
     }
 
-    @Test func `a close without a code is answered without one`() {
-      for pieces in cuts(of: frame(.close)) {
-        let outcome = receive(pieces)
-        #expect(outcome.told == [.end(.closedByPeer(closed([])))])
-        #expect(outcome.replies == reply(.close))
-      }
+    @Test func `a close without a code is answered without one`() throws {
+      let outcome = try everyWay(frame(.close))
+      #expect(outcome.told == [.end(.closedByPeer(closed([])))])
+      #expect(outcome.replies == reply(.close))
       #expect(closed([]) == closed([]) && closed([]).code == nil && closed([]).reason.isEmpty)
     }
 
-    @Test func `a close inside a message ends it undelivered`() {
+    @Test func `a close inside a message ends it undelivered`() throws {
       let input = text("part", fin: false) + frame(.close, closing(1001))
-      for pieces in cuts(of: input) {
-        #expect(receive(pieces).told == [.end(.closedByPeer(closed(closing(1001))))])
-      }
+      #expect(try everyWay(input).told == [.end(.closedByPeer(closed(closing(1001))))])
     }
 
-    @Test func `after our close messages are dropped and pings answered until the peer's close comes`() {
+    @Test func `after our close messages are dropped and pings answered until the peer's close comes`() throws {
       let input =
         text("late") + frame(.ping, [1]) + frame(.text, [0xFF]) + frame(.continuation) + frame(.pong)
         + frame(.close, closing(1001, "ok")) + text("never")
-      for pieces in cuts(of: input) {
+      let outcome = try Splits.all(of: input) { pieces in
         var machine = WebSocketMachine(role: .server)
         var outcome = Outcome()
         machine.close(.goingAway, reason: "restart", to: &outcome.replies)
-        #expect(machine.state == .closeSent)
         for piece in pieces { machine.feed(piece, into: &outcome) }
-        #expect(outcome.told == [.replied, .pong, .end(.closedByUs(closed(closing(1001, "ok"))))])
-        #expect(outcome.replies == reply(.close, closing(1001, "restart")) + reply(.pong, [1]))
-        #expect(outcome.state == .closed)
+        return outcome
+      }
+      #expect(outcome.told == [.replied, .pong, .end(.closedByUs(closed(closing(1001, "ok"))))])
+      #expect(outcome.replies == reply(.close, closing(1001, "restart")) + reply(.pong, [1]))
+      #expect(outcome.state == .closed)
+    }
+
+    @Test func `the end takes all that was received`() {
+      for input in [frame(.close), [0xFF, 0xFF], text("a") + frame(.close, [1])] {
+        var machine = WebSocketMachine(role: .server)
+        var buffer = input + text("behind")
+        var bytes = buffer.mutableSpan
+        var position = 0
+        var replies: [UInt8] = []
+        loop: while true {
+          switch machine.next(in: &bytes, at: &position, replies: &replies) {
+          case .needMore: Issue.record("no end")
+          case .end: break loop
+          default: continue
+          }
+          break
+        }
+        #expect(position == input.count + text("behind").count)
       }
     }
 
@@ -63,6 +77,7 @@ struct Section7ClosingTests {
       var machine = WebSocketMachine(role: .server)
       var output: [UInt8] = []
       machine.close(.normal, to: &output)
+      #expect(machine.state == .closeSent)
       machine.close(.internalError, to: &output)
       #expect(output == reply(.close, closing(1000)))
     }
@@ -101,8 +116,8 @@ struct Section7ClosingTests {
 
   @Suite("Close frames, section 5.5.1")
   struct Frames {
-    @Test func `one byte is no close code`() {
-      for pieces in cuts(of: frame(.close, [3])) { #expect(receive(pieces) == failure(.truncatedCloseCode)) }
+    @Test func `one byte is no close code`() throws {
+      #expect(try everyWay(frame(.close, [3])) == failure(.truncatedCloseCode))
     }
 
     @Test(arguments: [
@@ -118,10 +133,8 @@ struct Section7ClosingTests {
     }
 
     @Test(arguments: [[0xFF], [0xC3], [0x61, 0xED, 0xA0, 0x80], [0xC0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x80]])
-    func `a reason that is not UTF-8 is answered 1007`(reason: [UInt8]) {
-      for pieces in cuts(of: frame(.close, closing(1000) + reason)) {
-        #expect(receive(pieces) == failure(.invalidCloseReason))
-      }
+    func `a reason that is not UTF-8 is answered 1007`(reason: [UInt8]) throws {
+      #expect(try everyWay(frame(.close, closing(1000) + reason)) == failure(.invalidCloseReason))
     }
 
     @Test func `a reason of ours that is too long is cut between characters`() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import SignalHTTP
+import TestSupport
 import Testing
 
 /// The grammar of RFC 3629 section 4, written down once more and used naively.
@@ -139,9 +140,19 @@ struct Section8TextTests {
       }
     }
 
-    @Test func `random texts are judged by the grammar however they are cut`() {
-      var generator = SeededGenerator(seed: 3629)
-      for round in 0..<400 {
+    @Test func `ASCII inside of a character is refused, however much of it there is`() {
+      for before in 0...40 {
+        for inside in 1...40 {
+          let text =
+            [UInt8](repeating: 0x61, count: before) + [0xE6] + [UInt8](repeating: 0x61, count: inside) + [0xBC, 0xA2]
+          if validate([text]) != nil { Issue.record("\(inside) bytes inside, behind \(before)") }
+        }
+      }
+    }
+
+    @Test func `random texts are judged by the grammar however they are cut`() throws {
+      var generator = SplitMix(state: 3629)
+      for round in 0..<80 {
         var text: [UInt8] = []
         for _ in 0..<Int.random(in: 0...60, using: &generator) {
           switch Int.random(in: 0...9, using: &generator) {
@@ -155,9 +166,7 @@ struct Section8TextTests {
         }
         let verdict = judge(text)
         let expected: Verdict? = if case .bad = verdict { nil } else { verdict }
-        for pieces in cuts(of: text, seed: UInt64(round)) where validate(pieces) != expected {
-          Issue.record("round \(round), cut into \(pieces.map(\.count))")
-        }
+        #expect(try Splits.all(of: text, seed: UInt64(round)) { validate($0) } == expected)
       }
     }
   }
@@ -170,14 +179,14 @@ struct Section8TextTests {
     ]
 
     @Test(arguments: valid)
-    func `valid text is delivered, fragmented at every place and cut at every place`(string: String) {
+    func `valid text is delivered, fragmented at every place and cut at every place`(string: String) throws {
       let payload = Array(string.utf8)
-      for pieces in cuts(of: frame(.text, payload)) { #expect(receive(pieces).told == [.text(payload)]) }
+      #expect(try everyWay(frame(.text, payload)).told == [.text(payload)])
       for place in 0...payload.count {
         let input =
           frame(.text, Array(payload[..<place]), fin: false) + frame(.ping, [0xFF])
           + frame(.continuation, Array(payload[place...]))
-        for pieces in cuts(of: input) { #expect(receive(pieces).told == [.replied, .text(payload)]) }
+        #expect(try everyWay(input).told == [.replied, .text(payload)])
       }
       let single = payload.enumerated().flatMap { index, byte in
         frame(index == 0 ? .text : .continuation, [byte], fin: index == payload.count - 1)
@@ -202,9 +211,9 @@ struct Section8TextTests {
     ]
 
     @Test(arguments: invalid)
-    func `text that is not UTF-8 is answered 1007`(bad: [UInt8]) {
+    func `text that is not UTF-8 is answered 1007`(bad: [UInt8]) throws {
       for text in [bad, Array("κό".utf8) + bad, Array("plain ASCII, more than sixteen".utf8) + bad] {
-        for pieces in cuts(of: frame(.text, text)) { #expect(receive(pieces) == failure(.invalidText)) }
+        #expect(try everyWay(frame(.text, text)) == failure(.invalidText))
         for place in 0...text.count {
           let input =
             frame(.text, Array(text[..<place]), fin: false) + frame(.continuation, Array(text[place...]))
@@ -234,9 +243,9 @@ struct Section8TextTests {
       }
     }
 
-    @Test func `a character that the last fragment leaves open is refused`() {
+    @Test func `a character that the last fragment leaves open is refused`() throws {
       let input = frame(.text, [0xE6], fin: false) + frame(.continuation, [0xBC])
-      for pieces in cuts(of: input) { #expect(receive(pieces) == failure(.invalidText)) }
+      #expect(try everyWay(input) == failure(.invalidText))
     }
 
     @Test func `a character left open does not reach into the next message`() {

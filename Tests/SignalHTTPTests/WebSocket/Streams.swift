@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import SignalHTTP
+import TestSupport
 
 /// What a WebSocket machine told, without the accidents of how its input was cut.
 enum Told: Equatable, CustomStringConvertible {
@@ -57,6 +58,13 @@ func receive(_ pieces: [[UInt8]], limits: WebSocketLimits = WebSocketLimits(), a
   return outcome
 }
 
+/// The same, fed in every way the bytes can be cut; throws when that makes a difference.
+func everyWay(
+  _ bytes: [UInt8], limits: WebSocketLimits = WebSocketLimits(), acceptsBinary: Bool = true
+) throws -> Outcome {
+  try Splits.all(of: bytes) { receive($0, limits: limits, acceptsBinary: acceptsBinary) }
+}
+
 /// Makes frames in the plainest way, right ones and wrong ones; independent of `FrameWriter`.
 struct TestFrame {
   enum LengthForm { case shortest, two, eight }
@@ -108,35 +116,4 @@ func reply(_ opcode: Opcode, _ payload: [UInt8] = []) -> [UInt8] {
 func failure(_ error: WebSocketError, after told: [Told] = [], replies: [UInt8] = []) -> Outcome {
   let close = reply(.close, closing(error.closeCode.rawValue, error.description))
   return Outcome(told: told + [.end(.failed(error))], replies: replies + close, state: .closed)
-}
-
-/// Small, seeded, good enough to choose test cases (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
-/// Every way of cutting that is tried: whole, byte by byte, at each single place, and at seeded random places.
-func cuts(of input: [UInt8], seed: UInt64 = 1) -> [[[UInt8]]] {
-  var ways = [[input], input.map { [$0] }]
-  for place in 0...input.count { ways.append([Array(input[..<place]), Array(input[place...])]) }
-  var generator = SeededGenerator(seed: seed)
-  for _ in 0..<8 {
-    var way: [[UInt8]] = []
-    var start = 0
-    while start < input.count {
-      let end = min(input.count, start + Int.random(in: 0...40, using: &generator))
-      way.append(Array(input[start..<end]))
-      start = end
-    }
-    ways.append(way)
-  }
-  return ways
 }
