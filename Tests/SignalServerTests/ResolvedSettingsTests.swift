@@ -235,7 +235,7 @@ struct RefusalTests {
       ),
       (
         Start(file: "store:\n  value-bytes: 2MiB"),
-        "store.value-bytes: must not be larger than http.body-bytes, 1MiB, or no request can set such a value (f.yaml:2)"
+        "store.value-bytes: must not be larger than http.body-bytes, 1088KiB, or no request can set such a value (f.yaml:2)"
       ),
       (
         Start(environment: ["SIGNAL_STORE_LIST_LIMIT": "50"]),

@@ -32,7 +32,7 @@ struct Settings: Equatable, Sendable {
     var methodBytes = 32
     var fields = 100
     var emptyLines = 4
-    var bodyBytes = 1 << 20
+    var bodyBytes = 1088 << 10
     var chunkExtensionBytes = 4 << 10
     var trailerBytes = 4 << 10
     var headTimeout = Duration.seconds(10)
@@ -148,7 +148,7 @@ extension Settings {
     ),
 
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)"),
-    .bytes("store.value-bytes", \.store.valueBytes, 1...jsonCeiling, "one value, without insignificant space (413)"),
+    .bytes("store.value-bytes", \.store.valueBytes, 1...jsonCeiling, "one value as it is sent (413)"),
     .integer("store.value-depth", \.store.valueDepth, 1...1024, "nesting of arrays and objects in a value"),
     .integer("store.history-changes", \.store.historyChanges, 0...100_000_000, "changes kept for clients that resume"),
     .bytes("store.history-bytes", \.store.historyBytes, 0...1 << 40, "memory for these changes"),

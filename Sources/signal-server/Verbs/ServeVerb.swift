@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
+import Logging
+import SignalHTTP
+import SignalStore
 
 /// `signal-server serve`: runs the server until it is told to stop.
 struct ServeVerb: AsyncParsableCommand {
@@ -31,6 +34,37 @@ struct ServeVerb: AsyncParsableCommand {
     }
     if printConfig { return Terminal.print(resolved.listing) }
     if checkConfig { return Terminal.print("the settings are valid") }
+    try await serve(resolved.settings)
+  }
+
+  private func serve(_ settings: Settings) async throws(Failure) {
+    LoggingSystem.bootstrap { _ in LineLogHandler(settings.log) }
+    let logger = Logger(label: "signal-server")
+    ProcessSignals.ignoreBrokenPipes()
+    let descriptors = DescriptorLimit.raise(toServe: settings.http.connections)
+    if let descriptors, descriptors < settings.http.connections {
+      logger.warning(
+        "the system allows fewer descriptors than connections",
+        metadata: ["descriptors": "\(descriptors)", "connections": "\(settings.http.connections)"])
+    }
+    let store = PropertyStore(limits: StoreLimits(settings))
+    let server = Server(ServerConfiguration(settings), store: store, live: LiveConfiguration(settings))
+    do throws(SystemError) {
+      try server.start()
+      let sources = ProcessSignals.drain {
+        logger.info("stopping")
+        server.shutdown()
+      }
+      // Supervisors and tests wait for this line; with port 0 it is the only way to know the port.
+      let address = server.address.map { "http://\($0)" } ?? ""
+      Terminal.print("listening on \(address)")
+      logger.info("started", metadata: ["address": "\(address)", "epoch": "\(store.epoch)"])
+      try await server.run()
+      withExtendedLifetime(sources) {}
+    } catch {
+      throw Failure(.system, "cannot serve: \(error)" + (error.isAddressInUse ? "; --port 0 picks a free one" : ""))
+    }
+    logger.info("stopped")
   }
 
   private static var discussion: String {

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+/// The program as others run it: arguments in, two streams and a status out.
+private struct Program {
+  /// What one run left behind.
+  struct Run: Equatable {
+    var status: Int32
+    var output: String
+    var errors: String
+  }
+
+  /// Beside the tests, where the package manager puts it.
+  static let executable: URL = {
+    var folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    // Some runners are started inside a bundle.
+    while folder.path != "/", !FileManager.default.fileExists(atPath: folder.appending(path: "signal-server").path) {
+      folder.deleteLastPathComponent()
+    }
+    return folder.appending(path: "signal-server")
+  }()
+
+  let process = Process()
+  private let output = Pipe()
+  private let errors = Pipe()
+  private let input = Pipe()
+
+  /// Starts it with nothing of ours in its environment but what is given.
+  init(_ arguments: [String], _ environment: [String: String] = [:], input text: String = "") throws {
+    process.executableURL = Self.executable
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SIGNAL_") }
+      .merging(environment) { $1 }
+    process.standardOutput = output
+    process.standardError = errors
+    process.standardInput = input
+    try process.run()
+    input.fileHandleForWriting.write(Data(text.utf8))
+    try input.fileHandleForWriting.close()
+  }
+
+  /// The next line of its output.
+  func line() -> String {
+    var bytes: [UInt8] = []
+    while let byte = output.fileHandleForReading.readData(ofLength: 1).first, byte != UInt8(ascii: "\n") {
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// What is left behind when it has ended by itself.
+  func end() -> Run {
+    let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let complained = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Run(status: process.terminationStatus, output: said, errors: complained)
+  }
+
+  static func run(_ arguments: [String], _ environment: [String: String] = [:], input: String = "") throws -> Run {
+    try Program(arguments, environment, input: input).end()
+  }
+}
+
+/// A server on a port of its own choice.
+private struct RunningServer {
+  let program: Program
+  let url: String
+
+  init(_ arguments: [String] = []) throws {
+    program = try Program(["serve", "--port", "0", "--log-level", "error"] + arguments)
+    let line = program.line()
+    url = String(line.dropFirst("listening on ".count))
+    #expect(line.hasPrefix("listening on http://127.0.0.1:"), "\(line)")
+  }
+
+  func run(_ arguments: String..., input: String = "") throws -> Program.Run {
+    try Program.run(arguments, ["SIGNAL_SERVER": url], input: input)
+  }
+
+  /// Asks it to stop; gives back what it left.
+  func stop() -> Program.Run {
+    program.process.terminate()
+    return program.end()
+  }
+}
+
+@Suite("The command line as a process", .timeLimit(.minutes(2)))
+struct CommandLineTests {
+  @Test func `the client verbs do what they say`() throws {
+    let server = try RunningServer()
+    let set = try server.run("set", "kitchen/temperature", "21.50")
+    #expect(set.status == 0 && set.errors.isEmpty)
+    #expect(set.output.hasSuffix(".1\n"))
+    #expect(try server.run("get", "kitchen/temperature") == .init(status: 0, output: "21.50\n", errors: ""))
+    #expect(try server.run("set", "kitchen/temperature", "-5").status == 0)
+    #expect(try server.run("get", "kitchen/temperature").output == "-5\n")
+    #expect(try server.run("set", "a b/ü", "-", input: "{\"x\": [1, 2]}\n").status == 0)
+    #expect(try server.run("get", "a b/ü", "--pointer", "/x/1").output == "2\n")
+    #expect(try server.run("set", "note", "-", "--string", input: "on\n").status == 0)
+    #expect(try server.run("get", "note").output == "\"on\"\n")
+    #expect(try server.run("delete", "note") == .init(status: 0, output: "", errors: ""))
+    #expect(try server.run("get", "note").status == 1)
+    #expect(try server.run("health") == .init(status: 0, output: "ready\n", errors: ""))
+    #expect(server.stop().status == 0)
+  }
+
+  @Test func `conditions are kept and refusals are one line`() throws {
+    let server = try RunningServer()
+    let first = try server.run("set", "a", "1", "--if-absent")
+    #expect(first.status == 0)
+    let refused = try server.run("set", "a", "2", "--if-absent")
+    #expect(refused.status == 1 && refused.output.isEmpty)
+    #expect(refused.errors.hasPrefix("signal-server: ") && refused.errors.filter { $0 == "\n" }.count == 1)
+    let cursor = first.output.trimmingCharacters(in: .newlines)
+    let second = try server.run("set", "a", "2", "--if-match", cursor)
+    #expect(second.status == 0)
+    #expect(try server.run("set", "a", "3", "--if-match", cursor).status == 1)
+    #expect(try server.run("delete", "a", "--if-match", cursor).status == 1)
+    // The cursor of a set that changed nothing is still the one of the property.
+    #expect(try server.run("set", "b", "1").status == 0)
+    #expect(try server.run("set", "a", "2").output == second.output)
+    #expect(try server.run("set", "a", "2", "--always").output != second.output)
+    #expect(server.stop().status == 0)
+  }
+
+  @Test func `watch tells the state, then every change, and survives a restart of the server`() throws {
+    let server = try RunningServer()
+    #expect(try server.run("set", "kitchen/temperature", "21.5").status == 0)
+    let watch = try Program(["watch", "kitchen/**", "--where", "value > 20.0"], ["SIGNAL_SERVER": server.url])
+    #expect(watch.line() == "kitchen/temperature  21.5")
+    #expect(try server.run("set", "kitchen/temperature", "22.0").status == 0)
+    #expect(watch.line() == "kitchen/temperature  21.5  → 22.0")
+    #expect(try server.run("set", "kitchen/temperature", "3").status == 0)
+    #expect(watch.line() == "kitchen/temperature  22.0  → 3  (left)")
+    #expect(try server.run("set", "kitchen/temperature", "30").status == 0)
+    #expect(watch.line() == "kitchen/temperature  3     → 30  (entered)")
+    // Gone without a word, back on the same port with nothing in it.
+    kill(server.program.process.processIdentifier, SIGKILL)
+    server.program.process.waitUntilExit()
+    let port = String(server.url.split(separator: ":").last ?? "")
+    let again = try Program(["serve", "--port", port])
+    #expect(again.line() == "listening on \(server.url)")
+    #expect(watch.line() == "kitchen/temperature  30    → (left)")
+    watch.process.interrupt()
+    let end = watch.end()
+    #expect(end.status == 0)
+    #expect(end.errors.hasSuffix("; reconnecting\nsignal-server: connected again\n"), "\(end.errors)")
+    again.process.terminate()
+    #expect(again.end().status == 0)
+  }
+
+  @Test func `watch as JSON prints events as they came and ends after a count`() throws {
+    let server = try RunningServer()
+    #expect(try server.run("set", "a", "1").status == 0)
+    let run = try server.run("watch", "**", "--json", "--count", "1")
+    #expect(run.status == 0 && run.errors.isEmpty)
+    #expect(run.output.hasPrefix(#"{"type":"didSet","subscription":1,"path":"a","value":1,"revision":1,"time":""#))
+    let refused = try server.run("watch", "**", "--where", "value >")
+    #expect(refused.status == 1 && refused.errors.filter { $0 == "\n" }.count == 1)
+    // A filter on the change has no exits, which the verb finds out by itself.
+    let change = try Program(
+      ["watch", "**", "--where", "oldValue != null", "--count", "1"], ["SIGNAL_SERVER": server.url])
+    // Whether it has subscribed yet cannot be seen, so the value goes on changing until it has.
+    var value = 1
+    while change.process.isRunning {
+      value += 1
+      #expect(try server.run("set", "a", "\(value)").status == 0)
+    }
+    #expect(change.end().output.hasPrefix("a  "))
+    #expect(server.stop().status == 0)
+  }
+
+  @Test func `without a server the client verbs say so`() throws {
+    // Nobody can listen on port 1 of an address that is nobody's but this machine's.
+    for verb in [["get", "a"], ["set", "a", "1"], ["delete", "a"], ["watch", "a"]] {
+      let run = try Program.run(verb, ["SIGNAL_SERVER": "http://127.255.255.254:1"])
+      #expect(run.status == 69, "\(verb)")
+      #expect(run.errors.hasPrefix("signal-server: http://127.255.255.254:1: "), "\(run.errors)")
+    }
+    #expect(try Program.run(["health", "--server", "http://127.255.255.254:1"]).status == 1)
+  }
+
+  @Test(
+    arguments: [
+      (["--port", "x"], 78, "signal-server: port: 'x' is not an integer from 0 to 65535 (flag --port)\n"),
+      (["serve", "--prot=1"], 64, "signal-server: unknown flag '--prot'; did you mean --port?\n"),
+      (["wach"], 64, "signal-server: unexpected argument 'wach'; did you mean watch?\n"),
+      (
+        ["--config", "/nowhere/x.yaml"], 78,
+        "signal-server: cannot read '/nowhere/x.yaml': No such file or directory (flag --config)\n"
+      ),
+      (
+        ["set", "a", "1", "--if-absent", "--if-match", "x"], 64,
+        "signal-server: --if-match and --if-absent exclude each other\n"
+      ),
+      (["get", "a", "--server", "https://a"], 64, nil),
+      (["watch"], 64, nil),
+      (["serve", "--host", "192.0.2.1", "--port", "0"], 71, nil),
+    ] as [([String], Int32, String?)])
+  func `what cannot be done ends with one line and its status`(
+    arguments: [String], status: Int32, line: String?
+  ) throws {
+    let run = try Program.run(arguments)
+    #expect(run.status == status)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.hasPrefix("signal-server: ") && run.errors.filter { $0 == "\n" }.count == 1, "\(run.errors)")
+    if let line { #expect(run.errors == line) }
+  }
+
+  @Test func `a port that is taken is told, and the server that has it goes on`() throws {
+    let server = try RunningServer()
+    let port = String(server.url.split(separator: ":").last ?? "")
+    let second = try Program.run(["serve", "--port", port])
+    #expect(second.status == 71)
+    #expect(
+      second.errors == "signal-server: cannot serve: bind 127.0.0.1:\(port): Address already in use; "
+        + "--port 0 picks a free one\n")
+    #expect(try server.run("health").status == 0)
+    #expect(server.stop().status == 0)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `a process signal drains the server, and it ends with success`(number: Int32) throws {
+    let server = try RunningServer()
+    let watch = try Program(["watch", "**", "--json"], ["SIGNAL_SERVER": server.url])
+    #expect(watch.line().hasPrefix(#"{"type":"live""#))
+    kill(server.program.process.processIdentifier, number)
+    #expect(server.program.end().status == 0)
+    watch.process.terminate()
+    #expect(watch.end().status == 0)
+  }
+
+  @Test func `settings can be checked and printed without serving`() throws {
+    #expect(
+      try Program.run(["serve", "--check-config"]) == .init(status: 0, output: "the settings are valid\n", errors: ""))
+    #expect(try Program.run(["serve", "--check-config"], ["SIGNAL_PROT": "1"]).status == 78)
+    let printed = try Program.run(["--print-config", "--loops", "1"], ["SIGNAL_PORT": "9"])
+    #expect(printed.status == 0)
+    #expect(printed.output.contains(/port: 9 +# environment SIGNAL_PORT\nloops: 1 +# flag --loops\n/))
+  }
+
+  @Test func `help and version are success`() throws {
+    for arguments in [["--help"], ["serve", "--help"], ["watch", "--help"], ["help", "set"], ["--version"]] {
+      let run = try Program.run(arguments)
+      #expect(run.status == 0 && !run.output.isEmpty && run.errors.isEmpty, "\(arguments)")
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+import CEL
+import JSON
+import SignalHTTP
+import SignalStore
+import Testing
+
+@testable import signal_server
+
+@Suite("From settings to what the libraries take")
+struct ConfigurationMappingTests {
+  /// All fields of a value and of the values in it, by name.
+  private static func fields(_ value: Any, _ prefix: String = "") -> [String: String] {
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .struct, !(value is Duration), !(value is any StringProtocol) else {
+      return [prefix: "\(value)"]
+    }
+    return mirror.children.reduce(into: [:]) { fields, child in
+      fields.merge(Self.fields(child.value, "\(prefix).\(child.label ?? "?")")) { $1 }
+    }
+  }
+
+  private static func all(_ settings: Settings) -> [String: String] {
+    fields(ServerConfiguration(settings), "server").merging(fields(LiveConfiguration(settings), "live")) { $1 }
+      .merging(fields(StoreLimits(settings), "store")) { $1 }
+  }
+
+  @Test func `the defaults of settings are those of the libraries`() {
+    let libraries = Self.fields(ServerConfiguration(), "server").merging(Self.fields(LiveConfiguration(), "live")) {
+      $1
+    }
+    .merging(Self.fields(StoreLimits(), "store")) { $1 }
+    let ours = Self.all(Settings())
+    #expect(ours.count == libraries.count)
+    for (name, value) in ours { #expect(value == libraries[name], "\(name)") }
+  }
+
+  /// Values that each kind of setting takes; one of them is not the default.
+  private static let candidates = ["7", "200", "20s", "11s", "2KiB", "2MiB", "::1", "https://a"]
+
+  @Test(arguments: Settings.table.map(\.name).filter { !$0.hasPrefix("log.") })
+  func `every setting reaches the libraries`(name: String) throws {
+    let setting = try #require(Settings.byName[name])
+    let changed = try #require(
+      Self.candidates.lazy.compactMap { text -> Settings? in
+        var settings = Settings()
+        return setting.assign([text], &settings) && settings != Settings() ? settings : nil
+      }.first)
+    #expect(Self.all(changed) != Self.all(Settings()), "\(name) has no effect")
+  }
+
+  @Test func `every limit of the libraries has a setting`() {
+    let defaults = Self.all(Settings())
+    var reached: Set<String> = []
+    for setting in Settings.table {
+      for text in Self.candidates {
+        var settings = Settings()
+        guard setting.assign([text], &settings) else { continue }
+        for (name, value) in Self.all(settings) where value != defaults[name] { reached.insert(name) }
+      }
+    }
+    #expect(Set(defaults.keys).subtracting(reached) == [])
+  }
+}
