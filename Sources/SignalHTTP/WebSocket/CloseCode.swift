@@ -3,7 +3,7 @@
 /// Why a WebSocket ends (RFC 6455 §7.4), and with it what the client should do next.
 ///
 /// The codes of the application come in ranges, so that a client that does not know a code still knows what to do:
-/// 4000–4399 reconnect now, 4400–4499 fix something first, 4500–4999 do not. See ``advice``.
+/// 4000–4399 reconnect now, 4400–4799 fix something first, 4800–4999 do not. See ``advice``.
 public struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
   /// The number on the wire.
   public let rawValue: UInt16
@@ -61,8 +61,8 @@ extension CloseCode {
   /// What a client should do after receiving this code; for one without a meaning of its own, by its range.
   public var advice: Advice {
     switch rawValue {
-    case 1000, 4500...4999: .doNotReconnect
-    case 1002, 1003, 1007...1010, 3000...3999, 4400...4499: .reconnectAfterFixing
+    case 1000, 4800...4999: .doNotReconnect
+    case 1002, 1003, 1007...1010, 3000...3999, 4400...4799: .reconnectAfterFixing
     default: .reconnectNow
     }
   }

@@ -12,36 +12,19 @@ enum HandshakeFields {
 
   /// Whether a list has a token, in any case of its letters; `token` is in lower case.
   static func list(_ fields: [[UInt8]], has token: String) -> Bool {
-    elements(fields).contains { element in element.lazy.map(lowercase).elementsEqual(token.utf8) }
+    elements(fields).contains { element in element.lazy.map(ASCII.lowercased).elementsEqual(token.utf8) }
   }
 
   /// Whether an element can be the name of a subprotocol.
   static func isToken(_ bytes: ArraySlice<UInt8>) -> Bool {
-    !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+    !bytes.isEmpty && bytes.allSatisfy(ByteSet.token.contains)
   }
 
   /// A value without the white space around it.
   static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    var rest = bytes
-    while let first = rest.first, first == 0x20 || first == 0x09 { rest.removeFirst() }
-    while let last = rest.last, last == 0x20 || last == 0x09 { rest.removeLast() }
-    return rest
-  }
-
-  private static func lowercase(_ byte: UInt8) -> UInt8 {
-    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
-  }
-
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-      UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-      UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-      true
-    default: false
-    }
+    guard let first = bytes.firstIndex(where: { !ASCII.isBlank($0) }),
+      let last = bytes.lastIndex(where: { !ASCII.isBlank($0) })
+    else { return [] }
+    return bytes[first...last]
   }
 }

@@ -195,7 +195,7 @@ struct Section7ClosingTests {
       (1008, .reconnectAfterFixing), (1009, .reconnectAfterFixing), (1011, .reconnectNow), (1012, .reconnectNow),
       (1013, .reconnectNow), (1014, .reconnectNow), (3000, .reconnectAfterFixing), (3999, .reconnectAfterFixing),
       (4000, .reconnectNow), (4008, .reconnectNow), (4399, .reconnectNow), (4400, .reconnectAfterFixing),
-      (4499, .reconnectAfterFixing), (4500, .doNotReconnect), (4999, .doNotReconnect),
+      (4799, .reconnectAfterFixing), (4800, .doNotReconnect), (4999, .doNotReconnect),
     ])
     func `a code, or its range, tells the client what to do next`(code: Int, advice: CloseCode.Advice) {
       #expect(CloseCode(rawValue: UInt16(code)).advice == advice)
