@@ -34,14 +34,14 @@ tsan: ## all tests with the thread sanitizer
 asan: ## all tests with the address sanitizer
 	@scripts/sanitize.sh address $(ARGS)
 
-fuzz: ## fuzz one target for some seconds: make fuzz T=Frames S=60
+fuzz: ## fuzz one target for some seconds: make fuzz T=JSON S=60
 	@scripts/fuzz.sh "$(T)" "$(or $(S),60)"
 
 bench: ## measure; the results name the machine and the command
 	@scripts/prepare.sh
 	swift run -c release --package-path Benchmarks $(ARGS)
 
-examples: ## build and run the examples
+examples: ## build the examples
 	@scripts/examples.sh
 
 docs: ## write the documentation of the libraries to .docs
