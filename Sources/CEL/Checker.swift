@@ -228,9 +228,10 @@ struct Checker {
     let actual = ((receiver.map { [$0] } ?? []) + arguments).map { types[$0] }
     let overloads = Functions.overloads(name, isMember: receiver != nil)
     var result: CELType?
-    for overload in overloads where overload.parameters.count == actual.count {
+    for overload in overloads where overload.takes(actual.count) {
       var bound: [Int: CELType] = [:]
-      guard zip(actual, overload.parameters).allSatisfy({ $0.matches($1, &bound) }) else { continue }
+      let fits = actual.enumerated().allSatisfy { $1.matches(overload.parameter($0), &bound) }
+      guard fits else { continue }
       let type = overload.result.substituting(bound)
       result = result.map { $0.joined(with: type) } ?? type
     }
@@ -240,10 +241,6 @@ struct Checker {
       receiver == nil
       ? "\(name)(\(given.joined(separator: ", ")))"
       : "\(given[0]).\(name)(\(given.dropFirst().joined(separator: ", ")))"
-    // The number of arguments is never left to the evaluation.
-    guard overloads.contains(where: { $0.parameters.count == actual.count }) else {
-      throw CELError(.noMatchingOverload, "no function \(shown)", at: position, in: source)
-    }
     try refuse("no function \(shown)", at: position)
     return .dyn
   }

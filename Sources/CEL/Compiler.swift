@@ -157,10 +157,7 @@ struct Compiler {
             ]
           })
     case .call(let name, let receiver, let arguments):
-      let all = (receiver.map { [$0] } ?? []) + arguments
-      // The checker has found the name, and all overloads of a name are one function.
-      guard let overload = Functions.overloads(name, isMember: receiver != nil).first else { return }
-      next(all.map { .node($0) } + [.emit(.call(overload.function, UInt8(truncatingIfNeeded: all.count)), position)])
+      visitCall(name, receiver, arguments, position)
     case .comprehension(let comprehension): visit(comprehension, position)
     case .bind(let scope, let value, let body):
       next([.node(value), .bind(scope: scope), .node(body), .emit(.dropBelow, position)])
@@ -173,6 +170,25 @@ struct Compiler {
     case .null, .bool, .int, .uint, .double, .string, .bytes, .type:
       break  // Literals; their constants have been emitted.
     }
+  }
+
+  private mutating func visitCall(
+    _ name: String, _ receiver: Syntax.ID?, _ arguments: [Syntax.ID], _ position: Int
+  ) {
+    let all = (receiver.map { [$0] } ?? []) + arguments
+    let count = UInt8(truncatingIfNeeded: all.count)
+    // All overloads of a name are one function; which of them is meant depends on the values.
+    let overloads = Functions.overloads(name, isMember: receiver != nil)
+    guard let function = overloads.first?.function, overloads.contains(where: { $0.takes(all.count) }), all.count < 256
+    else { return next(all.map { .node($0) } + [.emit(.refuse(count), position)]) }
+    if function == .or || function == .orValue {
+      let end = label()
+      return next([
+        .node(all[0]), .emit(.jumpIfHasValue(end, unwrapping: function == .orValue), position), .node(all[1]),
+        .emit(.call(function, count), position), .place(end),
+      ])
+    }
+    next(all.map { .node($0) } + [.emit(.call(function, count), position)])
   }
 
   private mutating func visit(_ comprehension: Syntax.Comprehension, _ position: Int) {
@@ -230,7 +246,7 @@ struct Compiler {
     switch instruction {
     case .constant, .variable, .local, .selectVariable, .newList, .newMap: 1
     case .select, .selectOptional, .has, .not, .negate, .relationToConstant, .jump, .jumpIfFalse, .jumpIfTrue, .next,
-      .unwrapOptional,
+      .unwrapOptional, .jumpIfHasValue,
       .wrapOptional:
       0
     case .index, .indexOptional, .equal, .notEqual, .relation, .add, .subtract,
@@ -238,7 +254,7 @@ struct Compiler {
       .dropBelow:
       -1
     case .insert, .insertOptional: -2
-    case .call(_, let count): 1 - Int(count)
+    case .call(_, let count), .refuse(let count): 1 - Int(count)
     case .loop(_, let names, _): 2 + Int(names)
     case .endLoop(let names): -2 - Int(names)
     }
@@ -257,6 +273,7 @@ struct Compiler {
       .accumulate(macro, names, places[Int(start)], places[Int(exit)])
     case .filter(let names, let start, let exit): .filter(names, places[Int(start)], places[Int(exit)])
     case .unwrapOptional(let end): .unwrapOptional(places[Int(end)])
+    case .jumpIfHasValue(let end, let unwrapping): .jumpIfHasValue(places[Int(end)], unwrapping: unwrapping)
     default: instruction
     }
   }

@@ -59,6 +59,49 @@ extension Evaluator {
     return nil
   }
 
+  mutating func jumpIfHasValue(_ activation: borrowing Activation, end: Int, unwrapping: Bool) -> Int? {
+    let operand = self[below: 0]
+    guard operand.kind == .optional else {
+      if !operand.isError { self[below: 0] = error(.noMatchingOverload) }
+      return end
+    }
+    guard let content = content(activation, of: operand) else { return nil }
+    if unwrapping { self[below: 0] = content }
+    return end
+  }
+
+  /// The functions of optionals. Of `or` and `orValue` only what is left when the first has no value.
+  mutating func callOptional(
+    _ activation: borrowing Activation, _ function: Function, _ a: Value, _ b: Value
+  ) -> Value {
+    switch function {
+    case .optionalOf: return optional(of: a)
+    case .optionalOfNonZeroValue: return isZero(activation, a) ? Self.noValue : optional(of: a)
+    case .orValue: return b
+    case .or: return b.kind == .optional ? b : error(.noMatchingOverload)
+    case .hasValue: return a.kind == .optional ? Value(a.extra != 0) : error(.noMatchingOverload)
+    case .value:
+      guard a.kind == .optional else { return error(.noMatchingOverload) }
+      return content(activation, of: a) ?? error(.noValue)
+    default: return error(.noMatchingOverload)
+    }
+  }
+
+  /// Whether a value is the one that its type begins with: null, false, 0, empty.
+  private mutating func isZero(_ activation: borrowing Activation, _ value: Value) -> Bool {
+    switch value.kind {
+    case .null: true
+    case .bool, .int, .uint: value.bits == 0
+    case .double: value.double == 0
+    case .string, .bytes: value.byteCount == 0
+    case .list: count(activation, of: value) == 0
+    case .map: size(activation, ofMap: value) == 0
+    case .duration, .timestamp: value.bits == 0 && value.extra == 0
+    case .optional: value.extra == 0
+    case .type, .error, .cursor: false
+    }
+  }
+
   mutating func wrapOptional(_ value: Value, isFlat: Bool) -> Value {
     guard isFlat else { return optional(of: value) }
     return value.isError || value.kind == .optional ? value : error(.noMatchingOverload)

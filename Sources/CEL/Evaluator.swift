@@ -160,6 +160,11 @@ import JSON
       let result = call(activation, function, first: first, count: Int(count))
       top = first
       push(result)
+    case .refuse(let count):
+      top -= Int(count)
+      push(error(.noMatchingOverload))
+    case .jumpIfHasValue(let end, let unwrapping):
+      return jumpIfHasValue(activation, end: Int(end), unwrapping: unwrapping)
     case .loop(let macro, let names, let end): return beginLoop(macro, Int(names), end: Int(end))
     case .next(let names, let exit): return nextElement(activation, Int(names), exit: Int(exit))
     case .accumulate(let macro, let names, let start, let exit):

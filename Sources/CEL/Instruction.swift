@@ -56,6 +56,11 @@ enum Instruction: BitwiseCopyable, Sendable {
   case insertOptional
   /// Replaces arguments by the result.
   case call(Function, UInt8)
+  /// Replaces arguments by the error that no overload takes so many.
+  case refuse(UInt8)
+  /// When the top is an optional that has a value, goes on at the place with it, or with its value if it is to be
+  /// unwrapped; and with an error, if it is no optional.
+  case jumpIfHasValue(UInt32, unwrapping: Bool)
   /// Begins a loop over the top: pushes a cursor, a result and room for one or two variables. What is no list or map
   /// becomes an error, and it goes on at the place.
   case loop(Syntax.Macro, UInt8, UInt32)

@@ -25,19 +25,28 @@ enum Texts {
     return left.count - right.count
   }
 
-  /// The first offset, from `start` on, at which `part` is found; nil when there is none.
+  /// The first offset, from `start` on, at which `part` is found, nil when there is none; and what the search costs.
   ///
-  /// O(text × part) at worst, as the language allows; the caller charges for it.
-  static func find(_ part: Span<UInt8>, in text: Span<UInt8>, from start: Int = 0) -> Int? {
-    guard start >= 0, part.count <= text.count - start else { return nil }
-    guard part.count > 0 else { return start }
+  /// Text × part at worst, as the language allows; so it stops, with a cost above it, at a limit.
+  static func find(
+    _ part: Span<UInt8>, in text: Span<UInt8>, from start: Int = 0, limit: Int = .max
+  ) -> (offset: Int?, cost: Int) {
+    guard start >= 0, part.count <= text.count - start else { return (nil, 1) }
+    guard part.count > 0 else { return (start, 1) }
     let first = part[0]
     var offset = start
+    var compared = 0
     while offset <= text.count - part.count {
-      if text[offset] == first, hasPrefix(text, part, at: offset) { return offset }
+      if text[offset] == first {
+        var length = 1
+        while length < part.count, text[offset + length] == part[length] { length += 1 }
+        if length == part.count { return (offset, (offset - start + compared) / 8) }
+        compared += length
+        if compared / 8 > limit { break }
+      }
       offset += 1
     }
-    return nil
+    return (nil, (offset - start + compared) / 8)
   }
 
   /// The number of code points.
