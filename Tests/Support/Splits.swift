@@ -13,11 +13,14 @@ public enum Splits {
   public struct Mismatch: Error, CustomStringConvertible {
     /// Where the input was cut, as offsets; the seed is in the description for random cuts.
     public let cuts: [Int]
+    /// Both outcomes and the input.
     public let description: String
   }
 
-  /// Runs `outcome` on the input whole, byte by byte, cut once at every place, and cut at random, and returns the one
-  /// outcome. An empty piece is put before the input, too: a reception may bring nothing.
+  /// Runs `outcome` on the input cut in every way, and returns the one outcome.
+  ///
+  /// The ways are: whole, byte by byte, cut once at every place, and cut at random. An empty piece is put before the
+  /// input, too: a reception may bring nothing.
   ///
   /// - Parameters:
   ///   - randomRuns: How many random ways of cutting are tried.
@@ -59,8 +62,10 @@ public enum Splits {
 public struct SplitMix: RandomNumberGenerator {
   private var state: UInt64
 
+  /// The generator of a seed.
   public init(state: UInt64) { self.state = state }
 
+  /// The next 64 bits.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var value = state

@@ -112,8 +112,9 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
   ///
   /// They are for people who read the traffic; clients look at the number alone.
   public var reason: String {
-    let line = statusLine.description
-    return line.isEmpty ? "" : String(line.dropFirst(13).dropLast(2))
+    let line = statusLine
+    // Between `HTTP/1.1 404 ` and the line's end.
+    return line.utf8CodeUnitCount == 0 ? "" : ByteView(line)[13..<line.utf8CodeUnitCount - 2].string
   }
 
   /// The number and its words, as they stand in the status line.
