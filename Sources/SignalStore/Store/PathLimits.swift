@@ -65,7 +65,7 @@ extension PathLimits {
   /// The bytes that a percent-encoded text stands for (RFC 3986 §2.1), not yet validated.
   func percentDecoded(_ text: Span<UInt8>) throws(PathError) -> [UInt8] {
     // Every byte takes three at most, so a longer text cannot become a path of legal length.
-    if text.count > 3 * path { throw .tooLong(limit: path) }
+    if text.count / 3 > path { throw .tooLong(limit: path) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(min(text.count, path))
     var index = 0

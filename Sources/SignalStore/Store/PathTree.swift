@@ -20,6 +20,11 @@ package struct PathTree: Sendable {
     root.value(at: path)
   }
 
+  /// The property at the path, nil when there is none.
+  package func value(at path: PropertyPath) -> StoredValue? {
+    root.value(at: path.bytes.span)
+  }
+
   /// Puts the value at its path and returns the one it displaces.
   package mutating func set(_ value: StoredValue) -> StoredValue? {
     if root.isFull {
@@ -43,12 +48,52 @@ package struct PathTree: Sendable {
   }
 }
 
+/// Something that a node keeps in path order.
+protocol PathTreeItem {
+  /// The head of the path (``PathOrder/head(_:from:)``), so that most comparisons of a search need
+  /// neither the path nor what it belongs to.
+  var head: UInt64 { get }
+  var path: PropertyPath { get }
+}
+
+extension ContiguousArray where Element: PathTreeItem {
+  /// The index, at least `start`, of the first item that is not before `path`; `shared` bytes are
+  /// known to be equal.
+  func firstIndex(notBefore path: Span<UInt8>, from start: Int, shared: Int) -> Int {
+    let head = PathOrder.head(path, from: shared)
+    var low = firstIndex(from: start, headAtLeast: head)
+    guard low < count, self[low].head == head else { return low }
+    // Paths with the same head: seldom more than one.
+    var high = low + 1
+    if high < count, self[high].head == head {
+      high = head == .max ? count : firstIndex(from: high, headAtLeast: head + 1)
+    }
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].path.isBefore(path, from: shared) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Goes on without regard to what it finds, so that no branch of the processor is predicted
+  /// wrongly.
+  private func firstIndex(from start: Int, headAtLeast head: UInt64) -> Int {
+    var low = start
+    var length = count - start
+    while length > 1 {
+      let half = length / 2
+      low += self[low + half - 1].head < head ? half : 0
+      length -= half
+    }
+    return low + (length == 1 && self[low].head < head ? 1 : 0)
+  }
+}
+
 /// A property in a leaf.
-struct PathTreeEntry: Sendable {
-  /// The head of its path (``PathOrder/head(_:from:)``), so that most comparisons of a search need
-  /// neither the object nor the path.
+struct PathTreeEntry: PathTreeItem, Sendable {
   var head: UInt64
   var value: StoredValue
+  var path: PropertyPath { value.path }
 
   init(_ value: StoredValue, shared: Int) {
     head = value.path.head(from: shared)
@@ -57,19 +102,17 @@ struct PathTreeEntry: Sendable {
 }
 
 /// A child of an inner node.
-struct PathTreeBranch: Sendable {
-  /// The head of `first`, as in an entry.
+struct PathTreeBranch: PathTreeItem, Sendable {
   var head: UInt64
-  /// No path in the node is before this one, and none in the branches to the left is at or after
-  /// it.
+  /// No path in the node is before this one, and none in the branches to the left is at or after it.
   ///
   /// Of the leftmost branch it says nothing. The property there may be gone.
-  var first: PropertyPath
+  var path: PropertyPath
   var node: PathTreeNode
 
-  init(first: PropertyPath, node: PathTreeNode, shared: Int) {
-    head = first.head(from: shared)
-    self.first = first
+  init(first path: PropertyPath, node: PathTreeNode, shared: Int) {
+    head = path.head(from: shared)
+    self.path = path
     self.node = node
   }
 }
@@ -100,41 +143,19 @@ struct PathTreeNode: Sendable {
   func value(at path: Span<UInt8>) -> StoredValue? {
     guard isLeaf else { return branches[branchIndex(of: path)].node.value(at: path) }
     let index = entryIndex(of: path)
-    guard index < entries.count, entries[index].value.path.isEqual(to: path) else { return nil }
+    guard index < entries.count, entries[index].path.isEqual(to: path) else { return nil }
     return entries[index].value
   }
 
   /// The index of the first entry that is not before `path`.
   func entryIndex(of path: Span<UInt8>) -> Int {
-    let head = PathOrder.head(path, from: shared)
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      let entry = entries[middle].head
-      let isBefore =
-        entry != head
-        ? entry < head : entries[middle].value.path.isBefore(path, from: shared)
-      if isBefore { low = middle + 1 } else { high = middle }
-    }
-    return low
+    entries.firstIndex(notBefore: path, from: 0, shared: shared)
   }
 
   /// The index of the branch that `path` is in, if it is anywhere beneath this node.
   func branchIndex(of path: Span<UInt8>) -> Int {
-    let head = PathOrder.head(path, from: shared)
-    // The first branch whose `first` is after `path`; the one before it is the one.
-    var low = 1
-    var high = branches.count
-    while low < high {
-      let middle = (low + high) / 2
-      let branch = branches[middle].head
-      let isAfter =
-        branch != head
-        ? branch > head : branches[middle].first.isAfter(path, from: shared)
-      if isAfter { high = middle } else { low = middle + 1 }
-    }
-    return low - 1
+    let index = branches.firstIndex(notBefore: path, from: 1, shared: shared)
+    return index < branches.count && branches[index].path.isEqual(to: path) ? index : index - 1
   }
 
   // MARK: Changing
@@ -146,12 +167,12 @@ struct PathTreeNode: Sendable {
       var index = branchIndex(of: path.bytes.span)
       if branches[index].node.isFull {
         splitBranch(index, before: path)
-        if branches[index + 1].first <= path { index += 1 }
+        if branches[index + 1].path <= path { index += 1 }
       }
       return branches[index].node.set(value)
     }
     let index = entryIndex(of: path.bytes.span)
-    if index < entries.count, entries[index].value.path == path {
+    if index < entries.count, entries[index].path == path {
       let old = entries[index].value
       entries[index].value = value
       return old
@@ -172,7 +193,7 @@ struct PathTreeNode: Sendable {
       return branches[index].node.remove(path)
     }
     let index = entryIndex(of: path.bytes.span)
-    guard index < entries.count, entries[index].value.path == path else { return nil }
+    guard index < entries.count, entries[index].path == path else { return nil }
     return entries.remove(at: index).value
   }
 
@@ -204,8 +225,8 @@ struct PathTreeNode: Sendable {
   }
 
   private func isBefore(_ path: PropertyPath) -> Bool {
-    if isLeaf { return entries.last.map { $0.value.path < path } ?? true }
-    return branches[branches.count - 1].first < path
+    if isLeaf { return entries.last.map { $0.path < path } ?? true }
+    return branches[branches.count - 1].path < path
   }
 
   private mutating func splitOff(from kept: Int) -> (first: PropertyPath, node: PathTreeNode) {
@@ -215,12 +236,12 @@ struct PathTreeNode: Sendable {
       right.entries.reserveCapacity(PathTreeNode.capacity)
       right.entries.append(contentsOf: entries[kept...])
       entries.removeLast(entries.count - kept)
-      return (right.entries[0].value.path, right)
+      return (right.entries[0].path, right)
     }
     right.branches.reserveCapacity(PathTreeNode.capacity)
     right.branches.append(contentsOf: branches[kept...])
     branches.removeLast(branches.count - kept)
-    return (right.branches[0].first, right)
+    return (right.branches[0].path, right)
   }
 
   private mutating func append(_ right: PathTreeBranch) {
@@ -231,7 +252,7 @@ struct PathTreeNode: Sendable {
     let start = branches.count
     branches.append(contentsOf: right.node.branches)
     // As the leftmost branch of its node it may not have known its bound.
-    branches[start].first = right.first
+    branches[start].path = right.path
   }
 
   /// Counts what the paths of a branch share, and their heads, after its bounds have changed.
@@ -239,7 +260,7 @@ struct PathTreeNode: Sendable {
     // The outermost branches have one bound from further up; what this node shares holds for them.
     var shared = self.shared
     if index > 0, index + 1 < branches.count {
-      shared = branches[index].first.commonPrefix(with: branches[index + 1].first)
+      shared = branches[index].path.commonPrefix(with: branches[index + 1].path)
     }
     branches[index].node.share(shared)
   }
@@ -248,10 +269,10 @@ struct PathTreeNode: Sendable {
     if shared == self.shared { return }
     self.shared = shared
     for index in entries.indices {
-      entries[index].head = entries[index].value.path.head(from: shared)
+      entries[index].head = entries[index].path.head(from: shared)
     }
     for index in branches.indices {
-      branches[index].head = branches[index].first.head(from: shared)
+      branches[index].head = branches[index].path.head(from: shared)
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The patterns of a ``PatternTrie`` as one machine that reads a path segment by segment.
+/// The patterns of a ``PatternTrie`` as one machine that reads a path segment by segment and finds
+/// the numbers that belong to those that match.
 ///
 /// Patterns with a common beginning share the nodes of it. The machine is in several nodes at once:
 ///
@@ -12,12 +13,10 @@
 /// the node of a "**" is entered along with its parent and stays. A node is entered once at most for
 /// each segment, so a walk costs the segments times the nodes that the path really reaches, however
 /// many "**" a pattern has and however many patterns do not match.
-@usableFromInline
 struct PatternAutomaton {
   /// Index of a node; 0 is the root, and, since nothing leads to the root, also "none".
-  @usableFromInline typealias Index = Int32
+  typealias Index = Int32
 
-  @usableFromInline
   struct Node {
     let parent: Index
     /// The segment that leads here, empty for the root, "*" and "**" for wildcards.
@@ -29,8 +28,8 @@ struct PatternAutomaton {
     var any: Index = 0
     /// The number of edges with a literal segment.
     var literals = 0
-    /// The elements whose pattern ends here, by number.
-    @usableFromInline var targets: [Int32] = []
+    /// The numbers whose pattern ends here.
+    var numbers: [Int32] = []
     /// The reading step that last entered the node.
     var step: UInt64 = 0
 
@@ -38,11 +37,20 @@ struct PatternAutomaton {
       self.hash == hash && self.parent == parent && PathOrder.isEqual(self.segment.span, segment)
     }
 
-    var isUnused: Bool { targets.isEmpty && literals == 0 && one == 0 && any == 0 }
+    var isUnused: Bool { numbers.isEmpty && literals == 0 && one == 0 && any == 0 }
   }
 
-  @usableFromInline private(set) var nodes: ContiguousArray<Node>
+  /// What is known of a number.
+  private struct Target {
+    /// The nodes in which its patterns end.
+    var nodes: [Index] = []
+    /// The reading step at which it was last found.
+    var step: UInt64 = 0
+  }
+
+  private(set) var nodes: ContiguousArray<Node>
   private var free: [Index] = []
+  private var targets: ContiguousArray<Target> = []
 
   /// The edges with literal segments: the nodes they lead to in a hash table with linear probing; 0
   /// is an empty place.
@@ -53,8 +61,9 @@ struct PatternAutomaton {
   private var edges = 0
 
   /// The nodes the machine is in; kept for their storage.
-  @usableFromInline private(set) var active: ContiguousArray<Index> = []
+  private(set) var active: ContiguousArray<Index> = []
   private var entered: ContiguousArray<Index> = []
+  private var found: ContiguousArray<Int32> = []
   private var step: UInt64 = 0
 
   init() {
@@ -67,10 +76,24 @@ struct PatternAutomaton {
 
   // MARK: Reading
 
-  /// Reads a path; afterwards the patterns that match end in the nodes in ``active``.
-  @usableFromInline
-  mutating func read(_ path: PropertyPath) {
-    let path = path.bytes.span
+  /// The numbers with a pattern that matches the path, each once.
+  mutating func numbers(matching path: PropertyPath) -> ContiguousArray<Int32> {
+    read(path.bytes.span)
+    found.removeAll(keepingCapacity: true)
+    for index in active {
+      for number in nodes[Int(index)].numbers {
+        // Only a number with several patterns can be there twice.
+        if targets[Int(number)].nodes.count > 1 {
+          if targets[Int(number)].step == step { continue }
+          targets[Int(number)].step = step
+        }
+        found.append(number)
+      }
+    }
+    return found
+  }
+
+  private mutating func read(_ path: Span<UInt8>) {
     step += 1
     active.removeAll(keepingCapacity: true)
     entered.removeAll(keepingCapacity: true)
@@ -112,43 +135,49 @@ struct PatternAutomaton {
 
   // MARK: Changing
 
-  /// The node in which the pattern ends, or nil when no pattern leads there.
-  func node(of pattern: PathPattern) -> Index? {
-    var index: Index = 0
-    for segment in pattern.segments {
-      index = child(of: index, segment)
-      if index == 0 { return nil }
-    }
-    return index
-  }
-
-  /// The node in which the pattern ends, made if need be.
-  ///
-  /// The caller gives it a target.
-  mutating func insert(_ pattern: PathPattern) -> Index {
+  /// Gives a number another pattern; false when it has that one already.
+  mutating func add(_ pattern: PathPattern, _ number: Int32) -> Bool {
     var index: Index = 0
     for segment in pattern.segments {
       let known = child(of: index, segment)
       index = known == 0 ? addChild(of: index, segment) : known
     }
-    return index
+    while targets.count <= Int(number) { targets.append(Target()) }
+    if targets[Int(number)].nodes.contains(index) { return false }
+    targets[Int(number)].nodes.append(index)
+    nodes[Int(index)].numbers.append(number)
+    return true
   }
 
-  mutating func addTarget(_ target: Int32, to index: Index) {
-    nodes[Int(index)].targets.append(target)
-  }
-
-  /// Takes a target away, and with the last one the nodes that only it needed.
-  mutating func removeTarget(_ target: Int32, from index: Index) {
-    guard let place = nodes[Int(index)].targets.firstIndex(of: target) else { return }
-    let last = nodes[Int(index)].targets.removeLast()
-    if place < nodes[Int(index)].targets.count { nodes[Int(index)].targets[place] = last }
-    var index = index
+  /// Takes a pattern from a number; false when it does not have it.
+  ///
+  /// The nodes that only this pattern needed go with it.
+  mutating func remove(_ pattern: PathPattern, _ number: Int32) -> Bool {
+    var index: Index = 0
+    for segment in pattern.segments {
+      index = child(of: index, segment)
+      if index == 0 { return false }
+    }
+    guard let place = targets[Int(number)].nodes.firstIndex(of: index) else { return false }
+    targets[Int(number)].nodes.remove(at: place)
+    PatternAutomaton.remove(number, from: &nodes[Int(index)].numbers)
     while index != 0, nodes[Int(index)].isUnused {
       let parent = nodes[Int(index)].parent
       removeChild(index)
       index = parent
     }
+    return true
+  }
+
+  /// Whether the number has a pattern.
+  func hasPattern(_ number: Int32) -> Bool {
+    Int(number) < targets.count && !targets[Int(number)].nodes.isEmpty
+  }
+
+  /// Takes one number out; the last one takes its place.
+  private static func remove(_ number: Int32, from numbers: inout [Int32]) {
+    guard let place = numbers.firstIndex(of: number), let last = numbers.popLast() else { return }
+    if place < numbers.count { numbers[place] = last }
   }
 
   private func child(of parent: Index, _ segment: ArraySlice<UInt8>) -> Index {

@@ -8,18 +8,9 @@
 ///
 /// It belongs to one owner, who adds, removes and looks up: a look-up uses memory of the trie.
 package struct PatternTrie<Element: Hashable>: ~Copyable {
-  @usableFromInline
-  struct Slot {
-    @usableFromInline var element: Element?
-    /// The nodes in which the patterns of the element end.
-    @usableFromInline var nodes: [PatternAutomaton.Index] = []
-    /// The look-up that last found the element.
-    @usableFromInline var lookUp: UInt64 = 0
-  }
-
-  @usableFromInline var automaton = PatternAutomaton()
-  @usableFromInline var slots: [Slot] = []
-  @usableFromInline var lookUps: UInt64 = 0
+  /// The elements by number; nil for a number that is free.
+  private(set) var elements: ContiguousArray<Element?> = []
+  private(set) var automaton = PatternAutomaton()
   private var numbers: [Element: Int32] = [:]
   private var free: [Int32] = []
 
@@ -32,25 +23,16 @@ package struct PatternTrie<Element: Hashable>: ~Copyable {
   /// Gives the element another pattern; false when it has that one already.
   @discardableResult
   package mutating func add(_ pattern: PathPattern, _ element: Element) -> Bool {
-    let number = numbers[element] ?? addSlot(for: element)
-    let node = automaton.insert(pattern)
-    if slots[Int(number)].nodes.contains(node) { return false }
-    slots[Int(number)].nodes.append(node)
-    automaton.addTarget(number, to: node)
-    return true
+    automaton.add(pattern, numbers[element] ?? addNumber(for: element))
   }
 
   /// Takes a pattern from the element; false when it does not have it.
   @discardableResult
   package mutating func remove(_ pattern: PathPattern, _ element: Element) -> Bool {
-    guard let number = numbers[element], let node = automaton.node(of: pattern),
-      let index = slots[Int(number)].nodes.firstIndex(of: node)
-    else { return false }
-    slots[Int(number)].nodes.remove(at: index)
-    automaton.removeTarget(number, from: node)
-    if slots[Int(number)].nodes.isEmpty {
+    guard let number = numbers[element], automaton.remove(pattern, number) else { return false }
+    if !automaton.hasPattern(number) {
       numbers[element] = nil
-      slots[Int(number)] = Slot(element: nil)
+      elements[Int(number)] = nil
       free.append(number)
     }
     return true
@@ -59,31 +41,15 @@ package struct PatternTrie<Element: Hashable>: ~Copyable {
   /// Calls `body` with each element that has a pattern matching the path, once.
   ///
   /// The trie cannot be changed, or asked, from inside `body`.
-  @inlinable
   package mutating func forEachMatch(_ path: PropertyPath, _ body: (Element) -> Void) {
-    automaton.read(path)
-    lookUps += 1
-    for index in automaton.active {
-      for number in automaton.nodes[Int(index)].targets {
-        // Only an element with several patterns can be found twice.
-        if slots[Int(number)].nodes.count > 1 {
-          if slots[Int(number)].lookUp == lookUps { continue }
-          slots[Int(number)].lookUp = lookUps
-        }
-        if let element = slots[Int(number)].element { body(element) }
-      }
+    for number in automaton.numbers(matching: path) {
+      if let element = elements[Int(number)] { body(element) }
     }
   }
 
-  private mutating func addSlot(for element: Element) -> Int32 {
-    let number: Int32
-    if let reused = free.popLast() {
-      number = reused
-      slots[Int(number)] = Slot(element: element)
-    } else {
-      number = Int32(slots.count)
-      slots.append(Slot(element: element))
-    }
+  private mutating func addNumber(for element: Element) -> Int32 {
+    let number = free.popLast() ?? Int32(elements.count)
+    if Int(number) == elements.count { elements.append(element) } else { elements[Int(number)] = element }
     numbers[element] = number
     return number
   }

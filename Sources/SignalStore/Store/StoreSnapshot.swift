@@ -25,7 +25,7 @@ public struct StoreSnapshot: Sendable {
 
   /// The property at the path, nil when there is none.
   public func get(_ path: PropertyPath) -> StoredValue? {
-    tree.value(at: path.bytes.span)
+    tree.value(at: path)
   }
 
   /// The property at the path with these UTF-8 bytes, nil when there is none or they are no path.

@@ -23,14 +23,16 @@ struct StoreState: Sendable {
   mutating func carryOut(
     _ operation: PropertyStore.Operation, at now: Timestamp, _ changes: Signal<Commit>
   ) throws(StoreError) -> (OperationResult, History.Dropped?) {
-    let step = try judge(operation, 0)
-    if case .nothing(let current) = step {
-      return (OperationResult(outcome: .unchanged, value: current, revision: revision), nil)
+    let current = tree.value(at: operation.path)
+    let outcome = try judge(operation, 0, current)
+    if outcome == .unchanged {
+      return (OperationResult(outcome: outcome, value: current, revision: revision), nil)
     }
-    if case .create = step, tree.count >= limits.properties { throw .tooManyProperties(limit: limits.properties) }
+    if outcome == .created, tree.count >= limits.properties { throw .tooManyProperties(limit: limits.properties) }
     advance(to: now)
-    guard let change = apply(step, operation) else { preconditionFailure("A step that changes made no change.") }
-    return (result(of: step, change), commit(Commit(change), changes))
+    let change = apply(operation, to: current)
+    let result = OperationResult(outcome: outcome, value: change.new ?? current, revision: revision)
+    return (result, commit(Commit(change), changes))
   }
 
   /// Carries out all operations and hands their commit to `changes`.
@@ -39,62 +41,49 @@ struct StoreState: Sendable {
   mutating func carryOut(
     _ operations: [PropertyStore.Operation], at now: Timestamp, _ changes: Signal<Commit>
   ) throws(StoreError) -> (TransactionResult, History.Dropped?) {
-    var steps: [Step] = []
-    steps.reserveCapacity(operations.count)
-    var count = tree.count
+    var judged: [(outcome: OperationResult.Outcome, current: StoredValue?)] = []
+    judged.reserveCapacity(operations.count)
+    var growth = 0
     var isChange = false
     for index in operations.indices {
-      let step = try judge(operations[index], index)
-      count += step.growth
-      isChange = isChange || !step.isNothing
-      steps.append(step)
+      let current = tree.value(at: operations[index].path)
+      let outcome = try judge(operations[index], index, current)
+      if outcome == .created { growth += 1 }
+      if outcome == .deleted { growth -= 1 }
+      isChange = isChange || outcome != .unchanged
+      judged.append((outcome, current))
     }
-    // A store that is over a limit already can still be changed, but not grow.
-    if count > max(limits.properties, tree.count) { throw .tooManyProperties(limit: limits.properties) }
+    if growth > 0, tree.count + growth > limits.properties { throw .tooManyProperties(limit: limits.properties) }
     if isChange { advance(to: now) }
     var made: [Change] = []
     var results: [OperationResult] = []
     results.reserveCapacity(operations.count)
-    for index in operations.indices {
-      let change = apply(steps[index], operations[index])
-      if let change { made.append(change) }
-      results.append(result(of: steps[index], change))
+    for (operation, (outcome, current)) in zip(operations, judged) {
+      var value = current
+      if outcome != .unchanged {
+        let change = apply(operation, to: current)
+        value = change.new ?? current
+        made.append(change)
+      }
+      results.append(OperationResult(outcome: outcome, value: value, revision: revision))
     }
     let dropped = made.first.flatMap { commit(Commit($0, rest: Array(made.dropFirst())), changes) }
     return (TransactionResult(revision: revision, results: results), dropped)
   }
 
-  /// What an operation that may be carried out does to the tree.
-  private enum Step {
-    case create
-    case replace(StoredValue)
-    case delete(StoredValue)
-    case nothing(StoredValue?)
-
-    var growth: Int {
-      switch self {
-      case .create: 1
-      case .delete: -1
-      case .replace, .nothing: 0
-      }
-    }
-
-    var isNothing: Bool {
-      if case .nothing = self { true } else { false }
-    }
-  }
-
-  private func judge(_ operation: PropertyStore.Operation, _ index: Int) throws(StoreError) -> Step {
-    let current = tree.value(at: operation.path.bytes.span)
+  /// What the operation will do to the property as it is.
+  private func judge(
+    _ operation: PropertyStore.Operation, _ index: Int, _ current: StoredValue?
+  ) throws(StoreError) -> OperationResult.Outcome {
     guard operation.condition.holds(for: current, in: epoch) else {
       throw .conditionFailed(operation: index, current: current, revision: revision)
     }
     switch operation.action {
     case .set(let value, let always):
-      guard let current else { return .create }
-      return current.value == value && !always ? .nothing(current) : .replace(current)
+      guard let current else { return .created }
+      return always || current.value != value ? .replaced : .unchanged
     case .delete:
-      return current.map { .delete($0) } ?? .nothing(nil)
+      return current == nil ? .unchanged : .deleted
     }
   }
 
@@ -103,37 +92,20 @@ struct StoreState: Sendable {
     time = max(time, now)
   }
 
-  /// Carries out a step at the current revision and time.
-  private mutating func apply(_ step: Step, _ operation: PropertyStore.Operation) -> Change? {
-    switch step {
-    case .nothing:
-      return nil
-    case .delete(let old):
-      _ = tree.remove(old.path)
+  /// Carries out, at the current revision and time, an operation that changes the property.
+  private mutating func apply(_ operation: PropertyStore.Operation, to current: StoredValue?) -> Change {
+    switch operation.action {
+    case .set(let value, _):
+      // The path of the current value, so that the same memory serves them all.
+      let path = current?.path ?? operation.path
+      let new = StoredValue(path: path, value: value, revision: revision, time: time)
+      let old = tree.set(new)
+      return Change(set: new, replacing: old)
+    case .delete:
+      guard let old = tree.remove(operation.path) else {
+        preconditionFailure("The property to be deleted was there when the operation was judged.")
+      }
       return Change(delete: old, revision: revision, time: time)
-    case .create:
-      return set(operation, at: operation.path, replacing: nil)
-    case .replace(let old):
-      // The path of the old value, so that the same memory serves them all.
-      return set(operation, at: old.path, replacing: old)
-    }
-  }
-
-  private mutating func set(
-    _ operation: PropertyStore.Operation, at path: PropertyPath, replacing old: StoredValue?
-  ) -> Change? {
-    guard case .set(let value, _) = operation.action else { return nil }
-    let new = StoredValue(path: path, value: value, revision: revision, time: time)
-    _ = tree.set(new)
-    return Change(set: new, replacing: old)
-  }
-
-  private func result(of step: Step, _ change: Change?) -> OperationResult {
-    switch step {
-    case .create: OperationResult(outcome: .created, value: change?.new, revision: revision)
-    case .replace: OperationResult(outcome: .replaced, value: change?.new, revision: revision)
-    case .delete(let old): OperationResult(outcome: .deleted, value: old, revision: revision)
-    case .nothing(let current): OperationResult(outcome: .unchanged, value: current, revision: revision)
     }
   }
 

@@ -39,11 +39,11 @@ extension PathTreeNode {
     found += entries.count
     var heights = Set<Int>()
     for (index, branch) in branches.enumerated() {
-      if branch.head != branch.first.head(from: shared) { faults.append("head of branch \(branch.first)") }
-      if index > 0, branches[index - 1].first >= branch.first, index > 1 { faults.append("order of branches") }
+      if branch.head != branch.path.head(from: shared) { faults.append("head of branch \(branch.path)") }
+      if index > 0, branches[index - 1].path >= branch.path, index > 1 { faults.append("order of branches") }
       heights.insert(
         branch.node.check(
-          from: index == 0 ? lower : branch.first, to: index + 1 < branches.count ? branches[index + 1].first : upper,
+          from: index == 0 ? lower : branch.path, to: index + 1 < branches.count ? branches[index + 1].path : upper,
           isRoot: false, &found, &faults))
     }
     if heights.count > 1 { faults.append("heights \(heights)") }

@@ -12,7 +12,7 @@ private final class TrieBox<Element: Hashable & Comparable> {
   var isMachineEmpty: Bool { trie.automaton.isEmpty }
   var nodeCount: Int { trie.automaton.nodes.count }
   var activeCount: Int { trie.automaton.active.count }
-  var slotCount: Int { trie.slots.count }
+  var elementCount: Int { trie.elements.count }
 
   @discardableResult
   func add(_ pattern: PathPattern, _ element: Element) -> Bool { trie.add(pattern, element) }
@@ -62,7 +62,7 @@ private final class TrieBox<Element: Hashable & Comparable> {
     #expect(trie.isMachineEmpty)
     // One round's nodes, used again by the next.
     #expect(trie.nodeCount == 1 + 3 + 3 * 1000)
-    #expect(trie.slotCount == 1000)
+    #expect(trie.elementCount == 1000)
   }
 
   @Test(arguments: [1, 2, 3, 4])

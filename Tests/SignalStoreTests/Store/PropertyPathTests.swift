@@ -96,6 +96,16 @@ import Testing
     #expect(throws: PathError.tooDeep(limit: 2)) { try PropertyPath("a/b/c", limits: limits) }
     #expect(throws: PathError.segmentTooLong(limit: 3)) { try PropertyPath("aaaa", limits: limits) }
     #expect(throws: PathError.tooLong(limit: 5)) { try PropertyPath("aaa/bb", limits: limits) }
+    #expect(throws: PathError.tooLong(limit: 0)) { try PropertyPath("a", limits: PathLimits(path: 0)) }
+    let unlimited = PathLimits(depth: .max, segment: .max, path: .max)
+    #expect(try PropertyPath(percentEncoded: Array("a%20b".utf8).span, limits: unlimited) == "a b")
+  }
+
+  @Test func `a text of megabytes is refused without a look at it`() {
+    let long = Array(String(repeating: "%41", count: 2_000_000).utf8)
+    #expect(throws: PathError.tooLong(limit: 1024)) { try PropertyPath(percentEncoded: long.span) }
+    #expect(throws: PathError.tooLong(limit: 1024)) { try PropertyPath(bytes: long.span) }
+    #expect(throws: PathError.tooLong(limit: 1024)) { try PathPattern(bytes: long.span) }
   }
 
   @Test func `no bytes make the parsers trap`() {
