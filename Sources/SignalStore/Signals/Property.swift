@@ -152,6 +152,7 @@ public final class Property<Value: Sendable>: Sendable {
   /// False if it has another one.
   @discardableResult @inlinable
   func store(_ value: Value, over version: UInt64?) -> Bool {
+    if let transaction = Transaction.current { return store(value, over: version, in: transaction) }
     typealias Core = DeliveryCore<ValueKind<Value>>
     // The old value leaves the lock inside the change, and is released after it.
     let stored: (change: ValueChange<Value>, route: Core.Route)? = core.list.lock.withLock { guarded in

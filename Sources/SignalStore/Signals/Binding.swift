@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+extension ReadableSource {
+  /// Sets `target` to the value of now and to each later one.
+  ///
+  /// What is set there does not come back.
+  public func bind<Target: WritableSource>(to target: Target) -> Subscription where Target.Message == Message {
+    attach(from: .current, Sink { target.value = $0 })
+  }
+
+  /// Sets `target` to the value of now and to each later one.
+  public func bind<Target: WritableSource>(to target: Target) -> Subscription where Target.Message == Message? {
+    attach(from: .current, Sink { target.value = $0 })
+  }
+
+  /// Sets a property of an object to the value of now and to each later one, as long as the object lives.
+  ///
+  /// The object is not kept. It must be one that may be set from any thread.
+  public func bind<Target: AnyObject & Sendable>(
+    to target: Target, _ path: any ReferenceWritableKeyPath<Target, Message> & Sendable
+  ) -> Subscription {
+    let reference = WeakReference(target)
+    return attach(from: .current, Sink { reference.object?[keyPath: path] = $0 })
+  }
+}
+
+extension WritableSource {
+  /// Keeps two sources the same: `other` takes the value of this one first, then each follows the other.
+  ///
+  /// A set on one side makes one set on the other, unless `isEqual` says that it has the value already. When both are set
+  /// at the same time, one of the two values wins, on both sides.
+  public func bindBothWays<Other: WritableSource>(
+    with other: Other, _ isEqual: @escaping @Sendable (Message, Message) -> Bool
+  ) -> Subscription where Other.Message == Message {
+    // One order for the sets of both sides, worked off one at a time: each step can see whether what it carries is still
+    // what its side holds. Without it two threads could make the values chase each other for ever.
+    let sets = Signal<(fromOther: Bool, value: Message)>()
+    let link = Link()
+    link.hold(
+      sets.subscribe { set in
+        if set.fromOther {
+          if isEqual(other.value, set.value), !isEqual(value, set.value) { value = set.value }
+        } else {
+          if isEqual(value, set.value), !isEqual(other.value, set.value) { other.value = set.value }
+        }
+      })
+    link.hold(attach(from: .current, Sink { sets.send((false, $0)) }))
+    link.hold(other.attach(from: .future, Sink { sets.send((true, $0)) }))
+    return link.token()
+  }
+}
+
+extension WritableSource where Message: Equatable {
+  /// Keeps two sources the same: `other` takes the value of this one first, then each follows the other.
+  public func bindBothWays<Other: WritableSource>(with other: Other) -> Subscription where Other.Message == Message {
+    bindBothWays(with: other) { $0 == $1 }
+  }
+}

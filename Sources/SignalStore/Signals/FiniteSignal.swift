@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// Sends messages, and at most once, behind all of them, an end.
+///
+/// The delivery rules are those of ``Signal``. After the end nothing is delivered, the observers and what they captured are
+/// let go, and who subscribes later gets the end at once.
+public final class FiniteSignal<Message: Sendable>: SignalSource {
+  typealias Core = DeliveryCore<MessageKind<Event<Message, Completion>>>
+
+  /// Remembers nothing but the end.
+  private let core: Core
+
+  /// Makes a signal.
+  public init(pending: Buffering = .all) {
+    core = Core(memory: nil, pending: pending)
+  }
+
+  /// Sends a message to all observers, if the signal has not ended.
+  public func send(_ message: Message) {
+    let event = Event<Message, Completion>.message(message)
+    let route: Core.Route = core.list.lock.withLock { guarded in
+      unsafe core.memory == nil ? core.route(event, &guarded) : .nobody
+    }
+    core.follow(route, event)
+  }
+
+  /// Ends the signal; a second end is ignored.
+  public func end(_ completion: Completion = .finished) {
+    let event = Event<Message, Completion>.end(completion)
+    let route: Core.Route? = core.list.lock.withLock { guarded in
+      if unsafe core.memory != nil { return nil }
+      unsafe core.memory = event
+      return core.route(event, &guarded)
+    }
+    if let route { core.follow(route, event) }
+  }
+
+  /// Whether the signal has ended.
+  public var hasEnded: Bool { core.list.lock.withLock { _ in unsafe core.memory != nil } }
+
+  /// How many observers are subscribed.
+  public var observerCount: Int { core.list.count }
+
+  /// Puts every message from now on into `sink`, and the end, also when it has been before.
+  public func attach(_ sink: Sink<Message, Completion>) -> Subscription {
+    let link = Link()
+    let closure = ErasedClosure(
+      retaining: MessageCall<Event<Message, Completion>> { event in
+        switch event {
+        case .message(let message): sink.message(message)
+        case .end(let completion):
+          link.end()
+          sink.end(completion)
+        }
+      })
+    link.hold(core.subscribeFromFirst(closure))
+    return link.token()
+  }
+}

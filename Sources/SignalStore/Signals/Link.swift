@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// A subscription that consists of others, and that an operator can end from inside.
+///
+/// The closure of an operator may keep its link, and the link keeps the upstream subscriptions: the circle through the
+/// source is broken when the link ends, and it ends with the token given to the subscriber.
+@usableFromInline
+final class Link: SubscriptionSource {
+  private struct State {
+    var upstream: [Subscription] = []
+    var cleanUps: [@Sendable () -> Void] = []
+    var ended = false
+    var detached = false
+  }
+
+  private let state = Mutex(State())
+
+  init() {}
+
+  /// Keeps an upstream subscription, or ends it if the link has ended while it was made.
+  func hold(_ subscription: Subscription) {
+    let ended = state.withLock { state in
+      if !state.ended { state.upstream.append(subscription) }
+      return state.ended
+    }
+    if ended { subscription.cancel() }
+  }
+
+  /// Lets one upstream subscription go for another.
+  func replace(_ old: Subscription?, with new: Subscription?) {
+    let ended = state.withLock { state in
+      if let old { state.upstream.removeAll { $0 === old } }
+      if let new, !state.ended { state.upstream.append(new) }
+      return state.ended
+    }
+    old?.cancel()
+    if ended { new?.cancel() }
+  }
+
+  /// Runs `cleanUp` once, when the link ends; at once if it has.
+  func onEnd(_ cleanUp: @escaping @Sendable () -> Void) {
+    let ended = state.withLock { state in
+      if !state.ended { state.cleanUps.append(cleanUp) }
+      return state.ended
+    }
+    if ended { cleanUp() }
+  }
+
+  /// Ends all upstream subscriptions.
+  ///
+  /// True for the one call that did it.
+  @discardableResult
+  func end() -> Bool {
+    let last: State? = state.withLock { state in
+      if state.ended { return nil }
+      let last = state
+      state = State(ended: true)
+      return last
+    }
+    guard let last else { return false }
+    for subscription in last.upstream { subscription.cancel() }
+    for cleanUp in last.cleanUps { cleanUp() }
+    return true
+  }
+
+  var hasEnded: Bool { state.withLock { $0.ended } }
+
+  /// The token for the subscriber.
+  func token() -> Subscription { Subscription(source: self) }
+
+  @usableFromInline func cancel(_ subscription: Subscription) { end() }
+
+  @usableFromInline func release(_ subscription: Subscription) {
+    if !state.withLock({ $0.detached }) { end() }
+  }
+
+  @usableFromInline func detach(_ subscription: Subscription) {
+    // The upstream sources keep the subscriptions from here on. Holding them here as well would close a circle that
+    // nothing opens any more.
+    let upstream = state.withLock { state in
+      state.detached = true
+      let upstream = state.upstream
+      state.upstream = []
+      return upstream
+    }
+    for subscription in upstream { subscription.keepWhileSourceLives() }
+  }
+
+  @usableFromInline func isActive(_ subscription: Subscription) -> Bool { !hasEnded }
+
+  @usableFromInline func replay(to subscription: Subscription) -> Bool {
+    let upstream = state.withLock { $0.upstream }
+    return upstream.reduce(false) { $1.replay() || $0 }
+  }
+
+  @usableFromInline func endAfterNext(_ subscription: Subscription) {
+    for subscription in state.withLock({ $0.upstream }) { subscription.endAfterNext() }
+  }
+}
+
+extension Subscription {
+  /// Makes a subscription that runs `cleanUp` once, when it is cancelled or dropped.
+  public convenience init(_ cleanUp: @escaping @Sendable () -> Void) {
+    let link = Link()
+    link.onEnd(cleanUp)
+    self.init(source: link)
+  }
+}

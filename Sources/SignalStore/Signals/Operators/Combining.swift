@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+// Operators over several sources.
+
+/// What one of several sources sent last.
+///
+/// Read and written under the lock of its relay.
+///
+/// Unchecked for that reason.
+private final class Latest<Message: Sendable>: @unchecked Sendable {
+  var message: Message?
+}
+
+/// Nothing: what a relay keeps is in ``Latest``.
+private struct Kept<each Message: Sendable>: Sendable {
+  let latest: (repeat Latest<each Message>)
+
+  init() { latest = (repeat Latest<each Message>()) }
+
+  /// All messages, when each source has sent one.
+  var all: (repeat each Message)? {
+    for one in repeat each latest {
+      if one.message == nil { return nil }
+    }
+    // Checked above; a forced unwrapping is not accepted inside a pack expansion.
+    return unsafe (repeat (each latest).message.unsafelyUnwrapped)
+  }
+}
+
+/// The values of several readable sources as one tuple.
+///
+/// Its value is always there. Observers get a tuple after each change of a part; inside ``withTransaction(_:)`` they get one
+/// for all changes together, also when the same source is given twice. Outside of a transaction a source that is given twice
+/// makes two tuples for each change.
+public func combineLatest<each Source: ReadableSource>(
+  _ source: repeat each Source
+) -> DerivedProperty<(repeat (each Source).Message)> {
+  DerivedProperty(value: { (repeat (each source).value) }) { start, sink in
+    let kept = Kept<repeat (each Source).Message>()
+    let relay = Relay<Void, (repeat (each Source).Message), Never>((), coalesces: true, into: sink)
+    func attach<One: ReadableSource>(_ source: One, _ latest: Latest<One.Message>) {
+      relay.hold(
+        source.attach(
+          from: .current,
+          Sink { message in
+            // What is replaced is released after the lock.
+            var message: One.Message? = message
+            relay.change { _ in
+              swap(&message, &latest.message)
+              // The first message of a source is its value of now, and no change.
+              if message == nil, start == .future { return nil }
+              return kept.all.map { .message($0) }
+            }
+          }))
+    }
+    repeat attach(each source, each kept.latest)
+    return relay.token()
+  }
+}
+
+/// The last messages of several sources as one tuple, each time one sends, from when all have sent.
+public func combineLatest<each Message: Sendable>(
+  messages source: repeat any SignalSource<each Message, Never>
+) -> DerivedSignal<(repeat each Message), Never> {
+  DerivedSignal { sink in
+    let kept = Kept<repeat each Message>()
+    let relay = Relay<Void, (repeat each Message), Never>((), into: sink)
+    func attach<One>(_ source: any SignalSource<One, Never>, _ latest: Latest<One>) {
+      relay.hold(
+        source.attach(
+          Sink { message in
+            var message: One? = message
+            relay.change { _ in
+              swap(&message, &latest.message)
+              return kept.all.map { .message($0) }
+            }
+          }))
+    }
+    repeat attach(each source, each kept.latest)
+    return relay.token()
+  }
+}
+
+/// Several writable sources as one whose value is the tuple of theirs: setting it sets all parts in one transaction.
+public func combine<First: WritableSource, Second: WritableSource>(
+  _ first: First, _ second: Second
+) -> WritableProperty<(First.Message, Second.Message)> {
+  let both = combineLatest(first, second)
+  return WritableProperty(
+    value: { (first.value, second.value) },
+    modify: { change in
+      var new = (first.value, second.value)
+      change(&new)
+      withTransaction {
+        first.value = new.0
+        second.value = new.1
+      }
+    }
+  ) { start, sink in both.attach(from: start, sink) }
+}
+
+/// The values of any number of readable sources of one type, as an array.
+public func combineLatest<Source: ReadableSource>(_ sources: [Source]) -> DerivedProperty<[Source.Message]> {
+  DerivedProperty(value: { sources.map(\.value) }) { start, sink in
+    if sources.isEmpty {
+      if start == .current { sink.message([]) }
+      return Subscription {}
+    }
+    let relay = Relay<[Source.Message?], [Source.Message], Never>(
+      Array(repeating: nil, count: sources.count), coalesces: true, into: sink)
+    for (index, source) in sources.enumerated() {
+      relay.hold(
+        source.attach(
+          from: .current,
+          Sink { message in
+            relay.change { kept in
+              let isFirst = kept[index] == nil
+              kept[index] = message
+              if isFirst, start == .future { return nil }
+              let all = kept.compactMap { $0 }
+              return all.count == kept.count ? .message(all) : nil
+            }
+          }))
+    }
+    return relay.token()
+  }
+}
+
+/// The messages of several sources of one type.
+///
+/// Ends when all have ended, or at once when one ends with an error.
+public func merge<Message, End: Ending>(
+  _ sources: [DerivedSignal<Message, End>]
+) -> DerivedSignal<Message, Completion> {
+  DerivedSignal { sink in
+    if sources.isEmpty {
+      sink.end(.finished)
+      return Subscription {}
+    }
+    let relay = Relay<Int, Message, Completion>(sources.count, into: sink)
+    for source in sources {
+      relay.hold(
+        source.attach(
+          Sink(
+            message: { message in relay.change { _ in .message(message) } },
+            end: { end in
+              relay.change { open in
+                open -= 1
+                let completion = end.completion
+                return completion.error != nil || open == 0 ? .end(completion) : nil
+              }
+            })))
+    }
+    return relay.token()
+  }
+}
+
+/// The messages of several sources that do not end.
+public func merge<Message>(_ sources: any SignalSource<Message, Never>...) -> DerivedSignal<Message, Never> {
+  DerivedSignal { sink in
+    let relay = Relay<Void, Message, Never>((), into: sink)
+    for source in sources {
+      relay.hold(source.attach(Sink { message in relay.change { _ in .message(message) } }))
+    }
+    return relay.token()
+  }
+}
+
+extension SignalSource where End == Never {
+  /// Sends each message together with the value that `other` has then.
+  public func withLatest<Other: ReadableSource>(
+    from other: Other
+  ) -> DerivedSignal<(Message, Other.Message), Never> {
+    map { ($0, other.value) }
+  }
+
+  /// Sends each message together with the last one of `other`, and nothing before there is one.
+  public func withLatest<Other: SignalSource>(
+    fromMessagesOf other: Other
+  ) -> DerivedSignal<(Message, Other.Message), Never> where Other.End == Never {
+    DerivedSignal { sink in
+      let relay = Relay<Other.Message?, (Message, Other.Message), Never>(nil, into: sink)
+      relay.hold(
+        other.attach(
+          Sink { latest in
+            relay.change {
+              $0 = latest
+              return nil
+            }
+          }))
+      relay.hold(
+        attach(Sink { message in relay.change { latest in latest.map { .message((message, $0)) } } }))
+      return relay.token()
+    }
+  }
+
+  /// Sends each message together with a live object, and ends when the object is gone.
+  public func with<Object: AnyObject & Sendable>(
+    weak object: Object
+  ) -> DerivedSignal<(Object, Message), Completion> {
+    let reference = WeakReference(object)
+    return endable { message, end in
+      Sink {
+        if let object = reference.object { message((object, $0)) } else { end(.finished) }
+      }
+    }
+  }
+
+  /// While `gate` is false only the last message is kept; it is sent when the gate becomes true.
+  public func wait<Gate: ReadableSource>(until gate: Gate) -> DerivedSignal<Message, Never>
+  where Gate.Message == Bool {
+    DerivedSignal { sink in
+      let relay = Relay<(open: Bool, kept: Message?), Message, Never>((false, nil), into: sink)
+      relay.hold(
+        gate.attach(
+          from: .current,
+          Sink { isOpen in
+            relay.change { state in
+              state.open = isOpen
+              guard isOpen, let kept = state.kept else { return nil }
+              state.kept = nil
+              return .message(kept)
+            }
+          }))
+      relay.hold(
+        attach(
+          Sink { message in
+            relay.change { state in
+              if state.open { return .message(message) }
+              state.kept = message
+              return nil
+            }
+          }))
+      return relay.token()
+    }
+  }
+}
+
+extension ReadableSource {
+  /// Sends the value of now each time `trigger` sends.
+  public func driven<Trigger: SignalSource>(
+    by trigger: Trigger
+  ) -> DerivedSignal<Message, Trigger.End> {
+    trigger.map { _ in value }
+  }
+}

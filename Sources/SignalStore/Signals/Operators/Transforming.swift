@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+
+// Operators that look at one message at a time.
+
+extension SignalSource {
+  /// Sends what `transform` makes of each message.
+  public func map<NewMessage>(
+    _ transform: @escaping @Sendable (Message) -> NewMessage
+  ) -> DerivedSignal<NewMessage, End> {
+    self.transform { sink in Sink(message: { sink.message(transform($0)) }, end: sink.end) }
+  }
+
+  /// Sends what `transform` makes of each message; an error that it throws ends the source.
+  public func tryMap<NewMessage>(
+    _ transform: @escaping @Sendable (Message) throws -> NewMessage
+  ) -> DerivedSignal<NewMessage, Completion> {
+    endable { sink, end in
+      Sink(
+        message: { message in
+          do { sink(try transform(message)) } catch { end(.failed(error)) }
+        }, end: { end($0.completion) })
+    }
+  }
+
+  /// Sends the messages for which `isIncluded` holds.
+  public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> DerivedSignal<Message, End> {
+    transform { sink in
+      Sink(message: { if isIncluded($0) { sink.message($0) } }, end: sink.end)
+    }
+  }
+
+  /// Sends what `transform` makes of each message, where it is not nil.
+  public func compactMap<NewMessage>(
+    _ transform: @escaping @Sendable (Message) -> NewMessage?
+  ) -> DerivedSignal<NewMessage, End> {
+    self.transform { sink in
+      Sink(message: { if let new = transform($0) { sink.message(new) } }, end: sink.end)
+    }
+  }
+
+  /// Sends each element of what `transform` makes of each message.
+  public func flatMap<Elements: Sequence & SendableMetatype>(
+    _ transform: @escaping @Sendable (Message) -> Elements
+  ) -> DerivedSignal<Elements.Element, End> where Elements.Element: Sendable, Elements.Iterator: SendableMetatype {
+    self.transform { sink in
+      Sink(message: { for element in transform($0) { sink.message(element) } }, end: sink.end)
+    }
+  }
+
+  /// Sends, for each message, that there was one.
+  public func toVoid() -> DerivedSignal<Void, End> { map { _ in } }
+
+  /// Sends the same for each message.
+  public func constant<NewMessage: Sendable>(_ message: NewMessage) -> DerivedSignal<NewMessage, End> {
+    map { _ in message }
+  }
+
+  /// Runs `action` for each message of each subscriber, before what follows gets it.
+  public func tap(_ action: @escaping @Sendable (Message) -> Void) -> DerivedSignal<Message, End> {
+    transform { sink in
+      Sink(
+        message: {
+          action($0)
+          sink.message($0)
+        }, end: sink.end)
+    }
+  }
+
+  /// Runs `action` for each message and for the end, before what follows gets it.
+  public func onEvent(_ action: @escaping @Sendable (Event<Message, End>) -> Void) -> DerivedSignal<Message, End> {
+    transform { sink in
+      Sink(
+        message: {
+          action(.message($0))
+          sink.message($0)
+        },
+        end: {
+          action(.end($0))
+          sink.end($0)
+        })
+    }
+  }
+
+  /// Sends nothing but the end.
+  public func discard() -> DerivedSignal<Message, End> { filter { _ in false } }
+
+  /// Sends `message` to each subscriber first.
+  public func start(with message: Message) -> DerivedSignal<Message, End> {
+    DerivedSignal { sink in
+      sink.message(message)
+      return attach(sink)
+    }
+  }
+
+  /// Sends `hello` to each subscriber first, and `goodbye` when its subscription is cancelled.
+  public func bracketed(hello: Message? = nil, goodbye: Message? = nil) -> DerivedSignal<Message, End> {
+    DerivedSignal { sink in
+      if let hello { sink.message(hello) }
+      let link = Link()
+      link.hold(attach(sink))
+      if let goodbye { link.onEnd { sink.message(goodbye) } }
+      return link.token()
+    }
+  }
+
+  /// Tells, through `print`, who subscribed, each message, the end, and the end of the subscription.
+  public func debug(
+    _ name: String = "", file: StaticString = #fileID, line: UInt = #line,
+    print: @escaping @Sendable (String) -> Void = { Swift.print($0) }
+  ) -> DerivedSignal<Message, End> {
+    let place = name.isEmpty ? "\(file):\(line)" : "\(file):\(line) \(name)"
+    return DerivedSignal { sink in
+      print("\(place): subscribed")
+      let link = Link()
+      let upstream = attach(
+        Sink(
+          message: {
+            print("\(place): message(\($0))")
+            sink.message($0)
+          },
+          end: {
+            print("\(place): end(\($0.completion))")
+            sink.end($0)
+          }))
+      link.hold(upstream)
+      link.onEnd { print("\(place): cancelled") }
+      return link.token()
+    }
+  }
+}
+
+extension SignalSource where End == Completion {
+  /// Runs `action` when the source ends without an error.
+  public func atEnd(_ action: @escaping @Sendable () -> Void) -> DerivedSignal<Message, End> {
+    onEvent { if case .end(.finished) = $0 { action() } }
+  }
+
+  /// Runs `action` with the error when the source ends with one.
+  public func atError(_ action: @escaping @Sendable (any Error) -> Void) -> DerivedSignal<Message, End> {
+    onEvent { if case .end(.failed(let error)) = $0 { action(error) } }
+  }
+}
+
+extension ReadableSource {
+  /// A readable source whose value is made from the value of this one.
+  public func map<NewValue>(_ transform: @escaping @Sendable (Message) -> NewValue) -> DerivedProperty<NewValue> {
+    DerivedProperty(value: { transform(value) }) { start, sink in
+      attach(from: start, Sink { sink.message(transform($0)) })
+    }
+  }
+}
+
+extension ReadableSource where Message == Bool {
+  /// The opposite.
+  public func negate() -> DerivedProperty<Bool> { map { !$0 } }
+}
+
+extension WritableSource where Message == Bool {
+  /// Sets the opposite.
+  public func toggle() { modify { $0.toggle() } }
+}
+
+extension WritableSource {
+  /// A part of the value, as a writable source: setting it sets the whole.
+  public subscript<Part: Sendable>(path: any WritableKeyPath<Message, Part> & Sendable) -> WritableProperty<Part> {
+    WritableProperty(
+      value: { value[keyPath: path] },
+      modify: { change in modify { change(&$0[keyPath: path]) } }
+    ) { start, sink in
+      attach(from: start, Sink { sink.message($0[keyPath: path]) })
+    }
+  }
+
+  /// A part of the value that may be missing, as a writable source: reads as `missing` while it is nil.
+  public subscript<Part: Sendable>(
+    path: any WritableKeyPath<Message, Part?> & Sendable, default missing: Part
+  ) -> WritableProperty<Part> {
+    WritableProperty(
+      value: { value[keyPath: path] ?? missing },
+      modify: { change in
+        modify { whole in
+          var part = whole[keyPath: path] ?? missing
+          change(&part)
+          whole[keyPath: path] = part
+        }
+      }
+    ) { start, sink in
+      attach(from: start, Sink { sink.message($0[keyPath: path] ?? missing) })
+    }
+  }
+}
+
+extension ReadableSource {
+  /// A part of the value, as a readable source.
+  public subscript<Part: Sendable>(path: any KeyPath<Message, Part> & Sendable) -> DerivedProperty<Part> {
+    map { $0[keyPath: path] }
+  }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+
+/// How a source that ends tells about it: ``Completion``, or `Never` for a source that does not end.
+public protocol Ending: Sendable {
+  /// The ending as a completion.
+  var completion: Completion { get }
+}
+
+extension Never: Ending {
+  /// Cannot be called: there is no value of this type.
+  public var completion: Completion { switch self {} }
+}
+
+/// The last thing that a finite source tells.
+public enum Completion: Ending {
+  /// The source came to its regular end.
+  case finished
+  /// The source ended because of an error.
+  case failed(any Error)
+
+  /// This completion.
+  public var completion: Completion { self }
+
+  /// The error, if that was the reason.
+  public var error: (any Error)? {
+    switch self {
+    case .finished: nil
+    case .failed(let error): error
+    }
+  }
+}
+
+/// What a source tells: messages, and at most once, behind all of them, its end.
+public enum Event<Message: Sendable, End: Ending>: Sendable {
+  /// A message.
+  case message(Message)
+  /// The end. Nothing follows.
+  case end(End)
+}
+
+/// Where a source puts its messages and its end.
+public struct Sink<Message: Sendable, End: Ending>: Sendable {
+  /// Takes a message.
+  public let message: @Sendable (Message) -> Void
+  /// Takes the end.
+  public let end: @Sendable (End) -> Void
+
+  /// Makes a sink of two closures.
+  public init(message: @escaping @Sendable (Message) -> Void, end: @escaping @Sendable (End) -> Void) {
+    self.message = message
+    self.end = end
+  }
+}
+
+extension Sink where End == Never {
+  /// Makes a sink for a source that does not end.
+  public init(_ message: @escaping @Sendable (Message) -> Void) {
+    self.init(message: message, end: { _ in })
+  }
+}
+
+/// Something that sends messages; everything that can be subscribed to is one.
+///
+/// What a source can is in its type:
+///
+/// | | messages | a value to read | a value to set | an end |
+/// |---|---|---|---|---|
+/// | ``SignalSource`` with `End == Never`: ``Signal``, ``DerivedSignal`` | ✓ | | | |
+/// | ``SignalSource`` with `End == Completion`: ``FiniteSignal``, ``DerivedSignal`` | ✓ | | | ✓ |
+/// | ``ReadableSource``: ``DerivedProperty`` | ✓ | ✓ | | |
+/// | ``WritableSource``: ``Property``, ``WritableProperty`` | ✓ | ✓ | ✓ | |
+///
+/// Operators give what is left: `map` of something writable is readable, `filter` of it has messages only, `take` makes it
+/// finite, `distinct` keeps everything. They are recipes: nothing runs until somebody subscribes, and each subscriber has
+/// its own state. The closures of a chain are put together once, when it is subscribed to, and called on the thread of the
+/// sender; the source sees a single observer.
+///
+/// A type of your own becomes a source, with all operators, by `attach`:
+///
+/// ```swift
+/// struct Field: SignalSource {
+///   let text: Property<String>
+///   func attach(_ sink: Sink<String, Never>) -> Subscription { text.attach(sink) }
+/// }
+/// ```
+public protocol SignalSource<Message, End>: Sendable {
+  /// What is sent.
+  associatedtype Message: Sendable
+  /// How it ends.
+  associatedtype End: Ending = Never
+
+  /// Puts every message from now on into `sink`, one at a time, until the subscription is cancelled or dropped.
+  func attach(_ sink: Sink<Message, End>) -> Subscription
+}
+
+/// A source with a current value: its messages are the later values.
+public protocol ReadableSource<Message>: SignalSource where End == Never {
+  /// The current value.
+  var value: Message { get }
+
+  /// Puts the values into `sink`, from the current or from the next one.
+  func attach(from start: StartingPoint, _ sink: Sink<Message, Never>) -> Subscription
+}
+
+extension ReadableSource {
+  /// Puts every later value into `sink`.
+  public func attach(_ sink: Sink<Message, Never>) -> Subscription { attach(from: .future, sink) }
+}
+
+/// A source whose value can be set.
+public protocol WritableSource<Message>: ReadableSource {
+  /// The current value. Setting it tells all observers.
+  var value: Message { get nonmutating set }
+
+  /// Changes the value as one step that no other set can come between; `change` may run again, on a newer value.
+  func modify(_ change: (inout Message) -> Void)
+}
+
+extension SignalSource where End == Never {
+  /// Calls `observer` with every message from now on, until the subscription is cancelled or dropped.
+  public func subscribe(_ observer: @escaping @Sendable (Message) -> Void) -> Subscription { attach(Sink(observer)) }
+}
+
+extension SignalSource where End == Completion {
+  /// Calls `observer` with every message, and `onEnd` once when the source ends.
+  public func subscribe(
+    onEnd: @escaping @Sendable (Completion) -> Void = { _ in }, _ observer: @escaping @Sendable (Message) -> Void
+  ) -> Subscription {
+    attach(Sink(message: observer, end: onEnd))
+  }
+}
+
+extension ReadableSource {
+  /// Calls `observer` with each value, until the subscription is cancelled or dropped.
+  public func subscribe(
+    from start: StartingPoint = .current, _ observer: @escaping @Sendable (Message) -> Void
+  ) -> Subscription {
+    attach(from: start, Sink(observer))
+  }
+}
+
+extension Signal: SignalSource {
+  /// Puts every message from now on into `sink`.
+  public func attach(_ sink: Sink<Message, Never>) -> Subscription { subscribe(sink.message) }
+}
+
+extension Property: WritableSource {
+  /// What is sent: the values.
+  public typealias Message = Value
+
+  /// Puts the values into `sink`.
+  public func attach(from start: StartingPoint, _ sink: Sink<Value, Never>) -> Subscription {
+    subscribe(from: start, sink.message)
+  }
+
+  /// Changes the value as one step that no other set can come between; see ``update(_:)``, which can also throw and return.
+  public func modify(_ change: (inout Value) -> Void) { update(change) }
+}
