@@ -2,6 +2,7 @@
 // A general server on SignalHTTP alone: any method on any path answers with the request's body, and /ws is a
 // WebSocket that sends back what it gets.
 import ArgumentParser
+import Foundation
 import SignalHTTP
 
 @main struct Echo: AsyncParsableCommand {
@@ -21,7 +22,8 @@ import SignalHTTP
       return .response(HTTPResponse(.ok, contentType: "application/octet-stream", body: request.body))
     }
     try server.start()
-    print("listening on http://\(server.address!)")
+    // Written at once, also when the output is not a terminal.
+    FileHandle.standardOutput.write(Data("listening on http://\(server.address!)\n".utf8))
     try await server.run()
   }
 }

@@ -102,6 +102,16 @@ public struct HTTPRequest: Sendable {
     }
   }
 
+  /// Whether the client asks to make the connection a WebSocket (RFC 6455 §4.1); whether rightly, is found out when it
+  /// is.
+  public var asksForWebSocket: Bool {
+    withHead { head in
+      var isAsked = false
+      head.forEachElement(of: .upgrade) { if $0.equalsIgnoringCase("websocket") { isAsked = true } }
+      return head.wantsUpgrade && isAsked
+    }
+  }
+
   /// All field lines, in order, as strings.
   public var fields: HTTPFields {
     withHead { head in
