@@ -240,11 +240,6 @@ package struct ByteView: RandomAccessCollection {
   /// The text; what is not UTF-8 becomes U+FFFD.
   package var string: String { unsafe String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
 
-  /// The text, or nil if the bytes are not UTF-8.
-  package var validString: String? {
-    unsafe String(validating: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
-  }
-
   /// Calls `body` with the memory of the view, valid during the call.
   @inline(__always)
   package func withUnsafeBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {

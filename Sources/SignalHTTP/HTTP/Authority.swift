@@ -39,9 +39,10 @@ package struct Authority {
   private static func port(_ digits: ByteView) -> UInt16? {
     guard digits.count <= 5 else { return nil }
     var value = 0
-    for digit in digits {
+    for index in 0..<digits.count {
+      let digit = digits.byte(at: index)
       guard ASCII.isDigit(digit) else { return nil }
-      value = value * 10 + Int(digit - ASCII.zero)
+      value = value &* 10 &+ Int(digit &- ASCII.zero)
     }
     return UInt16(exactly: value)
   }

@@ -36,7 +36,7 @@ package struct HeadScanner: Sendable {
   /// are needed. After a length or an error the scanner is spent; the next request takes a new one.
   package mutating func scan(_ bytes: ByteView, limits: HTTPLimits) throws(HTTPParseError) -> Int? {
     // Bytes behind the limit are not looked at: the answer is the same however the bytes are cut.
-    let limit = min(limits.headBytes, Int(UInt32.max))
+    let limit = min(max(limits.headBytes, 0), Int(UInt32.max))
     let window = bytes.count > limit ? bytes[0..<limit] : bytes
     var index = Int(offset)
     if phase.rawValue < Phase.lineStart.rawValue {

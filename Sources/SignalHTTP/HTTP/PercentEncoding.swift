@@ -88,9 +88,7 @@ package struct FormItems: Sequence, IteratorProtocol {
     }
 
     /// Whether the decoded name is this one, byte by byte.
-    package func isNamed(_ name: StaticString) -> Bool { PercentEncoding.matches(encodedName, ByteView(name)) }
-
-    func isNamed(_ name: String) -> Bool {
+    package func isNamed(_ name: String) -> Bool {
       Array(name.utf8).withView { PercentEncoding.matches(encodedName, $0) }
     }
   }

@@ -12,7 +12,7 @@ package struct RequestHeadParser: Sendable {
 
   package init(limits: HTTPLimits = HTTPLimits()) {
     self.limits = limits
-    lines = Array(repeating: FieldLine(name: .empty, value: .empty, known: nil), count: limits.fields)
+    lines = Array(repeating: FieldLine(name: .empty, value: .empty, known: nil), count: max(limits.fields, 0))
   }
 
   /// Parses `head`, which begins with the request (perhaps with empty lines before it) and ends with its empty line.

@@ -133,7 +133,7 @@ import Testing
       #expect(HTTPParseError.headTooLarge.status.code == 431)
     }
 
-    @Test(arguments: [0, 1, 7, 8, 9, 15, 16, 30, 31]) func `a tiny limit is one too`(bytes: Int) throws {
+    @Test(arguments: [-1, 0, 1, 7, 8, 9, 15, 16, 30, 31]) func `a tiny limit is one too`(bytes: Int) throws {
       var limits = HTTPLimits()
       limits.headBytes = bytes
       #expect(try outcome("GET / HTTP/1.0\r\nHost: abcdef\r\n\r\n", limits: limits) == .refused(.headTooLarge))
@@ -166,6 +166,8 @@ import Testing
       let start = "POST / HTTP/1.1\r\nHost: a\r\nA: b\r\nC: d\r\nE"
       #expect(headOutcome(of: [Array(start.utf8)], limits: limits) == .refused(.tooManyFields))
       #expect(HTTPParseError.tooManyFields.status.code == 431)
+      limits.fields = -1
+      #expect(try outcome(request(), limits: limits) == .refused(.tooManyFields))
     }
 
     @Test func `a hundred fields are served by default, a hundred and one are not`() throws {
