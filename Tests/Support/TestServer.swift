@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import JSON
 package import SignalHTTP
 package import SignalStore
 
@@ -10,7 +11,7 @@ package final class TestServer: Sendable {
 
   /// Starts a server of a store; two loops unless told otherwise, so that hand-over between loops is tested always.
   package init(
-    store: PropertyStore = PropertyStore(), live: LiveConfiguration = LiveConfiguration(), limits: Limits = Limits(),
+    store: PropertyStore = .forTests(), live: LiveConfiguration = LiveConfiguration(), limits: Limits = Limits(),
     loops: Int = 2
   ) throws {
     self.store = store
@@ -20,4 +21,52 @@ package final class TestServer: Sendable {
   }
 
   deinit { server.shutdown() }
+
+  /// A new connection.
+  package func connect() throws -> RawClient { try RawClient(self) }
+
+  /// A new connection over which these bytes have been sent.
+  package func connect(sending text: String) throws -> RawClient {
+    let client = try RawClient(self)
+    try client.send(text)
+    return client
+  }
+}
+
+extension PropertyStore {
+  /// A store whose history is named `e` and in which it is always 2026-01-02T03:04:05.678Z.
+  package static func forTests(limits: StoreLimits = StoreLimits()) -> PropertyStore {
+    guard let epoch = Epoch("e") else { preconditionFailure("a letter is an epoch") }
+    return PropertyStore(epoch: epoch, limits: limits) { Timestamp(milliseconds: 1_767_323_045_678) }
+  }
+
+  /// Gives a property a value, in the words of a test.
+  @discardableResult
+  package func set(_ path: String, _ value: String, always: Bool = false) throws -> OperationResult {
+    try set(PropertyPath(path), JSONText(validating: value), always: always)
+  }
+
+  /// Removes a property.
+  @discardableResult
+  package func delete(_ path: String) throws -> OperationResult { try delete(PropertyPath(path)) }
+
+  /// Gives properties values, and removes those whose value is nil, all at once.
+  @discardableResult
+  package func transact(_ changes: KeyValuePairs<String, String?>) throws -> TransactionResult {
+    try transact(
+      changes.map { path, value in
+        guard let value else { return .delete(try PropertyPath(path)) }
+        return .set(try PropertyPath(path), try JSONText(validating: value))
+      })
+  }
+
+  /// The value at a path as text.
+  package func text(_ path: String) throws -> String? { get(try PropertyPath(path))?.value.description }
+
+  /// All properties, as texts by path.
+  package var contents: [String: String] {
+    var contents: [String: String] = [:]
+    for stored in snapshot().scan() { contents[stored.path.description] = stored.value.description }
+    return contents
+  }
 }

@@ -9,7 +9,13 @@ struct JSONMembers {
   /// What the members belong to, for sentences: "a subscribe command".
   private let subject: String
 
+  /// More names than any object of the protocol has: among so many there is one that nobody takes.
+  private static let nameLimit = 16
+
   /// Opens an object; nil when the node is none.
+  ///
+  /// Members behind too many names are not looked at: the object is refused for its names already, and a search for
+  /// each of a hundred thousand among all before it would hold up the loop.
   init?(_ tree: JSONTree, _ node: JSONTree.Node, of subject: String) {
     guard tree.kind(of: node) == .object else { return nil }
     self.tree = tree
@@ -19,6 +25,7 @@ struct JSONMembers {
       // Of several with the same name the last counts.
       members.removeAll { $0.name == name }
       members.append((name, value))
+      if members.count > Self.nameLimit { break }
     }
   }
 
