@@ -82,8 +82,8 @@ public struct Limits: Sendable {
   /// How often deadlines are looked at: a quarter of the shortest timeout, between 10 ms and one second.
   var sweepMilliseconds: Int {
     let timeouts = [
-      headTimeout, bodyTimeout, keepAliveTimeout, responseTimeout, sendTimeout, lingerTimeout, pingInterval,
-      idleTimeout, closeTimeout,
+      headTimeout, bodyTimeout, keepAliveTimeout, responseTimeout, sendTimeout, lingerTimeout, drainTimeout,
+      pingInterval, idleTimeout, closeTimeout,
     ]
     let shortest = timeouts.map(\.nanosecondsClamped).min() ?? 0
     return min(max(Int(shortest / 4_000_000), 10), 1000)

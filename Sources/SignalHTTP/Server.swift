@@ -144,11 +144,7 @@ public final class Server: Sendable {
     guard let loops else { return }
     let latch = Latch(loops.count) { [self] in finish(loops) }
     for loop in loops {
-      loop.submit { $0.drain { latch.countDown() } }
-    }
-    Task { [configuration] in
-      try? await Task.sleep(for: configuration.limits.drainTimeout)
-      for loop in loops { loop.submit { $0.abortAll() } }
+      loop.submit { [configuration] in $0.drain(within: configuration.limits.drainTimeout) { latch.countDown() } }
     }
   }
 

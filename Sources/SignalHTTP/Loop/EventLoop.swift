@@ -99,6 +99,8 @@ public actor EventLoop {
   private(set) var count = 0
   /// Whether the loop is on its way to its end: no new requests are begun.
   private(set) var isDraining = false
+  /// When what has not drained is dropped.
+  private var drainDeadline = UInt64.max
   /// Called once, when draining has closed the last connection.
   private var whenDrained: (@Sendable () -> Void)?
 
@@ -278,6 +280,7 @@ public actor EventLoop {
       slots[index].deadline = .max
       slots[index].member?.deadlineReached(on: self)
     }
+    if drainDeadline <= now { abortAll() }
     if count > 0 || listener?.isPaused == true { armTimer() }
   }
 
@@ -310,18 +313,20 @@ public actor EventLoop {
     self.listener = nil
   }
 
-  /// Stops accepting, lets every connection finish, and calls `done` when the last has gone.
-  func drain(whenDone done: @escaping @Sendable () -> Void) {
+  /// Stops accepting, lets every connection finish, drops those that have not in time, and calls `done` when the last
+  /// has gone.
+  func drain(within timeout: Duration, whenDone done: @escaping @Sendable () -> Void) {
     guard !isDraining else { return done() }
     isDraining = true
     whenDrained = done
+    drainDeadline = now + timeout.nanosecondsClamped
     stopListening()
     for slot in slots { slot.member?.drain(on: self) }
     if count == 0 { finishDraining() }
   }
 
   /// Drops every connection that is left.
-  func abortAll() {
+  private func abortAll() {
     for slot in slots { slot.member?.abort(on: self) }
   }
 
