@@ -10,6 +10,8 @@ WORKDIR /build
 COPY Package.swift ./
 RUN swift package resolve
 COPY Sources Sources
+# The manifest names the tests, so it cannot be read without them; they are not built.
+COPY Tests Tests
 RUN swift build -c release --static-swift-stdlib --product signal-server \
  && strip -o /signal-server .build/release/signal-server
 

@@ -6,7 +6,10 @@ cd "$(dirname "$0")/.."
 
 for tool in docker podman buildah; do
   command -v "$tool" >/dev/null || continue
-  exec "$tool" build --file Dockerfile --tag signal-server:latest .
+  format=""
+  # The other format has no place for the health check.
+  [ "$tool" = docker ] || format="--format=docker"
+  exec "$tool" build $format --file Dockerfile --tag signal-server:latest .
 done
 echo "None of docker, podman and buildah is here to build an image with." >&2
 exit 1
