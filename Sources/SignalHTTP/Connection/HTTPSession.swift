@@ -53,22 +53,24 @@ final class HTTPSession: Session {
 
   func receive(
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
-  ) -> Int {
+  ) -> Intake {
     var output = loop.takeScratch()
     // The bytes stay where they are during this call, and nobody writes to them.
     let view = unsafe bytes.withUnsafeBufferPointer { unsafe ByteView(UnsafeRawBufferPointer($0)) }
     var position = 0
     var next: (any Session)?
-    while next == nil, takesInput, output.count + connection.backlog <= service.limits.highWaterMark {
+    var needsMore = false
+    while next == nil, takesInput, !needsMore, output.count + connection.backlog <= service.limits.highWaterMark {
       let before = position
       next = step(view, &position, &output, connection, on: loop)
-      if position == before { break }
+      needsMore = position == before
     }
     connection.sendNow(output, on: loop)
     loop.returnScratch(output)
-    if let next { begin(next, connection, on: loop) }
+    // A peer that is gone already was found out by sending: nobody takes over then.
+    if let next, connection.isOpen { begin(next, connection, on: loop) }
     if isClosing { connection.close(on: loop) } else if next == nil { setDeadline(connection, on: loop) }
-    return position
+    return Intake(consumed: position, isHeldBack: !needsMore)
   }
 
   /// Goes on by one head, or by what there is of a body.
