@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: MIT
+import PackageDescription
+
+// The libraries are symbolic links to the folders of the main package, compiled here with libFuzzer's coverage and the
+// address sanitizer. A dependency on the package would do neither: its parsers are of `package` access, and a manifest
+// cannot instrument what it depends on. What only the executable needs, argument-parser and the like, stays away.
+let fuzzed: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  // `-enable-testing`: a target may reach what is internal, too.
+  .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"]),
+]
+
+let package = Package(
+  name: "fuzz",
+  targets: [
+    .target(name: "JSON", swiftSettings: fuzzed),
+    .target(name: "CEL", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: fuzzed),
+    .target(name: "SignalStore", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: fuzzed),
+    .target(name: "CReadiness"),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .target(
+      name: "SignalHTTP",
+      dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore"],
+      exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
+      swiftSettings: fuzzed),
+    .target(name: "CLibFuzzer"),
+    .executableTarget(
+      name: "Fuzz",
+      dependencies: ["CEL", "CLibFuzzer", "JSON", "SignalHTTP", "SignalStore"],
+      swiftSettings: fuzzed,
+      // lld: gold, the default, ends with an internal error on the debug information of instrumented code.
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]),
+  ]
+)
