@@ -5,8 +5,8 @@ import JSON
 /// The latest commits of a store, bounded by their number of changes and by the bytes they keep
 /// alive.
 ///
-/// The commits are in chunks, and the oldest chunk is dropped as a whole: between 15/16 of a limit
-/// and all of it is kept. A slice shares the chunks, so it is taken in O(log n) and then belongs to
+/// The commits are in chunks, and the oldest chunk is dropped as a whole: about 15/16 of a limit
+/// to all of it is kept. A slice shares the chunks, so it is taken in O(log n) and then belongs to
 /// whoever took it.
 struct History: Sendable {
   /// Commits without a hole between them, oldest first; never empty.

@@ -7,7 +7,7 @@
 public struct StoreLimits: Equatable, Sendable {
   /// Most properties; 1 000 000 unless told otherwise.
   ///
-  /// A property takes about 250 bytes beside its path and its value.
+  /// A property takes about 180 bytes beside its path and its value.
   public var properties: Int
   /// Most operations of one transaction; 1000 unless told otherwise.
   ///
