@@ -20,10 +20,8 @@ final class Connection: LoopMember {
 
   /// Received and not yet consumed; empty, without storage, between requests.
   private var input: [UInt8] = []
-  /// The session has seen all of `input` and wants more behind it.
+  /// The session has seen all of `input` and wants more behind it; false while it is held back.
   private var inputNeedsMore = true
-  /// A session has taken over while the one before was reading: it has not seen what is left of the input.
-  private var hasNewSession = false
   private var output = OutputQueue()
 
   /// Readable was told and not yet exhausted (the set is edge-triggered: it is not told twice).
@@ -91,8 +89,15 @@ final class Connection: LoopMember {
     if state == .lingering || state == .flushing { return discard(on: loop) }
 
     var budget = limits.bytesPerTurn
+    var hasOffered = false
     while state == .open, session.takesInput, output.count <= limits.highWaterMark {
       if !inputNeedsMore {
+        // Held back a second time although the socket takes what there is: the others have their turn first.
+        if hasOffered {
+          proceedLater(on: loop)
+          break
+        }
+        hasOffered = true
         offerInput(on: loop)
       } else if peerHasEnded {
         session.peerEnded(self, on: loop)
@@ -104,6 +109,7 @@ final class Connection: LoopMember {
         break
       } else {
         budget -= receive(on: loop)
+        hasOffered = false
       }
     }
     if output.isEmpty { return }
@@ -115,19 +121,16 @@ final class Connection: LoopMember {
     var bytes: [UInt8] = []
     swap(&bytes, &input)
     var span = bytes.mutableSpan
-    let consumed = session.receive(&span, from: self, on: loop)
-    keep(consumed: consumed, of: bytes.count) { $0 = Array(bytes[consumed...]) }
+    let intake = session.receive(&span, from: self, on: loop)
+    keep(intake, of: bytes.count) { $0 = Array(bytes[intake.consumed...]) }
   }
 
   /// Keeps what the session has not consumed.
-  ///
-  /// It wants more only if nothing else holds it back.
-  private func keep(consumed: Int, of count: Int, _ copy: (inout [UInt8]) -> Void) {
+  private func keep(_ intake: Intake, of count: Int, _ copy: (inout [UInt8]) -> Void) {
     guard state == .open else { return }
     input = []
-    if consumed < count { copy(&input) }
-    inputNeedsMore = input.isEmpty || (!hasNewSession && session.takesInput && output.count <= limits.highWaterMark)
-    hasNewSession = false
+    if intake.consumed < count { copy(&input) }
+    inputNeedsMore = input.isEmpty || !intake.isHeldBack
   }
 
   private func receive(on loop: isolated EventLoop) -> Int {
@@ -142,8 +145,8 @@ final class Connection: LoopMember {
         rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])
       if input.isEmpty {
         var span = unsafe MutableSpan(_unsafeElements: bytes)
-        let consumed = session.receive(&span, from: self, on: loop)
-        keep(consumed: consumed, of: count) { unsafe $0 = Array(bytes[consumed...]) }
+        let intake = session.receive(&span, from: self, on: loop)
+        keep(intake, of: count) { unsafe $0 = Array(bytes[intake.consumed...]) }
       } else {
         unsafe input.append(contentsOf: bytes)
         inputNeedsMore = false
@@ -230,7 +233,6 @@ final class Connection: LoopMember {
   /// What has been received and not consumed is the new session's.
   func become(_ session: any Session) {
     self.session = session
-    hasNewSession = true
   }
 
   /// The session waits no more (its answer came from elsewhere): go on with the input.

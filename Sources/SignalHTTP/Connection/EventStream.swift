@@ -67,7 +67,7 @@ final class EventStream: Session {
   /// A client has nothing more to say; what it says is thrown away.
   func receive(
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
-  ) -> Int { bytes.count }
+  ) -> Intake { Intake(consumed: bytes.count, isHeldBack: false) }
 
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop) { connection.abort(on: loop) }
 

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: MIT
 
+/// What became of bytes that a session was offered.
+struct Intake {
+  /// How many of them it is done with.
+  let consumed: Int
+  /// Whether it stopped before it had seen all it could use, because of output that waits, an answer that is to come, or
+  /// another session that takes over: the rest is offered again as it is. Otherwise it is offered with more behind it.
+  let isHeldBack: Bool
+}
+
 /// The protocol that a connection speaks at the moment: HTTP, then perhaps WebSocket or an event stream.
 ///
 /// A session owns no socket. It takes bytes, appends output to its connection, and asks it to close.
@@ -10,10 +19,10 @@ protocol Session: AnyObject {
   /// Whether output waits for the end of the turn, to go out together with what the hub adds.
   var collectsOutput: Bool { get }
 
-  /// Takes bytes and returns how many it is done with; the rest is offered again, with more behind it.
+  /// Takes bytes and returns how many it is done with, and what it needs to go on with the rest.
   func receive(
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
-  ) -> Int
+  ) -> Intake
 
   /// The peer has sent its last byte, and all before it has been offered.
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop)

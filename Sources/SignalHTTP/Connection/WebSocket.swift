@@ -120,16 +120,19 @@ public final class WebSocket: Session {
 
   func receive(
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
-  ) -> Int {
+  ) -> Intake {
     awaitsPong = false
     if machine.maySend { connection.setDeadline(after: limits.pingInterval, on: loop) }
     collected = loop.takeScratch()
     isReading = true
     var position = 0
     var end: WebSocketEnd?
+    var needsMore = false
     reading: while backlog <= limits.highWaterMark {
       switch machine.next(in: &bytes, at: &position, replies: &collected) {
-      case .needMore: break reading
+      case .needMore:
+        needsMore = true
+        break reading
       case .message(let message):
         message.payload.withBytes(in: bytes) { handler.received($0, message.kind, from: self, on: loop) }
       case .replied, .pong: continue
@@ -147,7 +150,7 @@ public final class WebSocket: Session {
       machine.ended()
       connection.close(on: loop)
     }
-    return position
+    return Intake(consumed: position, isHeldBack: !needsMore)
   }
 
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop) { connection.close(on: loop) }
