@@ -24,7 +24,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
   targets: [
     .target(name: "JSON", swiftSettings: strict),
@@ -35,7 +34,7 @@ let package = Package(
     .target(
       name: "SignalHTTP",
       dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore"],
-      exclude: ["HTTP/README.md", "WebSocket/README.md"],
+      exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
       swiftSettings: strict),
     .executableTarget(
       name: "signal-server",
@@ -43,7 +42,6 @@ let package = Package(
         "CEL", "JSON", "SignalHTTP", "SignalStore",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
-        .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: strict),
 
@@ -59,7 +57,12 @@ let package = Package(
       name: "ServerTests",
       dependencies: ["CEL", "JSON", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "SignalServerTests", dependencies: ["signal-server", "TestSupport"], swiftSettings: strict),
+      name: "SignalServerTests",
+      dependencies: [
+        "CEL", "JSON", "SignalHTTP", "SignalStore", "signal-server",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", swiftSettings: strict),
   ]
 )
