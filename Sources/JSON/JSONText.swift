@@ -48,7 +48,7 @@ public struct JSONText: Sendable {
   private static func validate(
     _ source: Span<UInt8>, _ limits: JSONLimits, _ compactor: inout Compactor
   ) throws(JSONError) -> Int {
-    let limit = min(limits.bytes, JSONLimits.bytesCeiling)
+    let limit = max(0, min(limits.bytes, JSONLimits.bytesCeiling))
     guard source.count <= limit else { throw JSONError(.tooLarge, at: limit) }
     return try Validator.validate(source, depthLimit: limits.depth, &compactor)
   }

@@ -77,10 +77,7 @@ public struct JSONTree: Sendable {
     }
 
     @inlinable
-    var kind: Kind {
-      // Three bits are always a kind: there are eight.
-      unsafe unsafeBitCast(UInt8(truncatingIfNeeded: tag & 7), to: Kind.self)
-    }
+    var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: tag & 7)) ?? .null }
 
     /// A string or key: there is an escape in it.
     ///

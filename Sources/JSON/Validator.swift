@@ -43,12 +43,12 @@ enum Validator {
           continue values
         }
       case UInt8(ascii: "t"):
-        position = try literal(source, from: position, 0x6575_7274, length: 4)
+        position = try literal(source, from: position, 0x6575_7274)
       case UInt8(ascii: "n"):
-        position = try literal(source, from: position, 0x6C6C_756E, length: 4)
+        position = try literal(source, from: position, 0x6C6C_756E)
       case UInt8(ascii: "f"):
         // "alse": the first letter is known.
-        position = try literal(source, from: position + 1, 0x6573_6C61, length: 4)
+        position = try literal(source, from: position + 1, 0x6573_6C61)
       default:
         throw JSONError(.unexpectedByte, at: position)
       }
@@ -105,10 +105,10 @@ enum Validator {
 
   @inline(__always)
   private static func literal(
-    _ source: Span<UInt8>, from start: Int, _ expected: UInt32, length: Int
+    _ source: Span<UInt8>, from start: Int, _ expected: UInt32
   ) throws(JSONError) -> Int {
     guard source.halfWord(at: start) == expected else { throw badLiteral(source, from: start, expected) }
-    return start + length
+    return start + 4
   }
 
   @inline(never)
