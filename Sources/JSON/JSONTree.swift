@@ -31,7 +31,8 @@ public struct JSONTree: Sendable {
     init(index: UInt32) { self.index = index }
 
     /// The whole value, in every tree.
-    public static let root = Node(index: 0)
+    @inlinable
+    public static var root: Node { Node(index: 0) }
   }
 
   /// What a node is.
