@@ -37,16 +37,20 @@ extension LiveAPI {
     }
   }
 
-  func part(of value: JSONText, _ pointer: String) throws(APIError) -> JSONText {
+  /// - Parameter revision: The store's, for which the value was read.
+  func part(of value: JSONText, _ pointer: String, at revision: Revision) throws(APIError) -> JSONText {
     let parsed: JSONPointer
     do throws(JSONPointer.ParseError) {
       parsed = try JSONPointer(pointer)
     } catch {
-      throw .problem(Problem(.badPointer, "\(error)"))
+      let position = if case .badEscape(let offset) = error { offset } else { 0 }
+      throw .problem(Problem(.badPointer, "\(error)", position: position))
     }
     let tree = JSONTree(value)
     guard let node = tree.node(at: parsed) else {
-      throw .problem(Problem(.pointerNotFound, "The value has nothing at \"\(pointer)\"."))
+      var problem = Problem(.pointerNotFound, "The value has nothing at \"\(pointer)\".")
+      problem.cursor = cursor(revision)
+      throw .problem(problem)
     }
     return tree.text(of: node)
   }
@@ -54,7 +58,7 @@ extension LiveAPI {
   func entityTag(_ stored: StoredValue) -> [UInt8] {
     var tag: [UInt8] = [UInt8(ascii: "\"")]
     tag.reserveCapacity(32)
-    Cursor(epoch: service.store.epoch, revision: stored.revision).write(to: &tag)
+    cursor(stored.revision).write(to: &tag)
     tag.append(UInt8(ascii: "\""))
     return tag
   }
@@ -63,15 +67,25 @@ extension LiveAPI {
     _ field: KnownField, _ head: borrowing RequestHead, _ tag: [UInt8]?, _ comparison: RequestHead.TagComparison
   ) throws(APIError) -> Bool? {
     guard head.has(field) else { return nil }
-    do throws(HTTPParseError) {
+    return try entityTags { () throws(HTTPParseError) in
       guard let tag else { return try head.entityTags(in: field, contain: nil, by: comparison) }
       return try tag.withView { view throws(HTTPParseError) in
         try head.entityTags(in: field, contain: view, by: comparison)
       }
-    } catch {
-      throw .request(error)
     }
   }
+
+  /// Reads the tags of a conditional field.
+  func entityTags<Result>(_ read: () throws(HTTPParseError) -> Result) throws(APIError) -> Result {
+    do throws(HTTPParseError) {
+      return try read()
+    } catch {
+      throw .problem(Problem(.badCondition, error.description))
+    }
+  }
+
+  /// A point in the store's history.
+  func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: service.store.epoch, revision: revision) }
 
   func isModified(_ stored: StoredValue, _ head: borrowing RequestHead) -> Bool {
     // A date that cannot be read is as if it were not there (RFC 9110 §13.1.3).
@@ -90,7 +104,7 @@ extension LiveAPI {
   }
 
   func appendRevision(_ revision: Revision, _ response: inout ResponseWriter) {
-    response.field("Signal-Revision") { Cursor(epoch: service.store.epoch, revision: revision).write(to: &$0) }
+    response.field("Signal-Revision") { cursor(revision).write(to: &$0) }
   }
 
   func problem<Result>(_ body: () throws(Problem) -> Result) throws(APIError) -> Result {

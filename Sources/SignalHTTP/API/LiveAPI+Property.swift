@@ -14,16 +14,18 @@ extension LiveAPI {
     if try matches(.ifMatch, head, tag, .strong) == false {
       var problem = Problem(.preconditionFailed, "If-Match does not name the present value.")
       problem.current = found.map(service.currentText) ?? .null
+      problem.cursor = cursor(revision)
       throw .problem(problem)
     }
-    guard let found, let tag else { throw .problem(service.notFound(try propertyPath(encoded))) }
+    guard let found, let tag else { throw .problem(service.notFound(try propertyPath(encoded), at: revision)) }
     let noneMatch = try matches(.ifNoneMatch, head, tag, .weak)
     if noneMatch == true || (noneMatch == nil && !isModified(found, head)) {
       response.begin(.notModified)
       appendValidators(found, tag, revision, &response)
       return response.endWithoutBody()
     }
-    let value = if let pointer = try query.one("pointer") { try part(of: found.value, pointer) } else { found.value }
+    let pointer = try query.one("pointer")
+    let value = if let pointer { try part(of: found.value, pointer, at: revision) } else { found.value }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendValidators(found, tag, revision, &response)
@@ -38,6 +40,8 @@ extension LiveAPI {
     if let encoding = head[.contentEncoding], !encoding.equalsIgnoringCase("identity") {
       throw .problem(Problem(.unsupportedEncoding, "A body with Content-Encoding \"\(encoding.string)\" is not taken."))
     }
+    // RFC 9110 §9.3.4: most likely a part of a value that is put by mistake as if it were all of it.
+    guard !head.has(.contentRange) else { throw .problem(Problem(.partialContent, "Content-Range is not taken.")) }
     let value = try jsonValue(body)
     let always = try query.bool("always") ?? false
     let result = try write(path, head, query) { condition throws(StoreError) in
@@ -62,7 +66,7 @@ extension LiveAPI {
     let result = try write(path, head, query) { condition throws(StoreError) in
       try service.store.delete(path, if: condition)
     }
-    guard result.outcome != .unchanged else { throw .problem(service.notFound(path)) }
+    guard result.outcome != .unchanged else { throw .problem(service.notFound(path, at: result.revision)) }
     response.begin(.noContent)
     appendRevision(result.revision, &response)
     response.endWithoutBody()
@@ -86,13 +90,14 @@ extension LiveAPI {
     while true {
       var effective = condition
       if let filter {
-        let current = service.store.get(path)
+        let (current, revision) = service.store.read(bytes: path.bytes.span)
         guard condition.holds(for: current, in: service.store.epoch), filter.holds(forPath: path, current) else {
           var problem = Problem(.preconditionFailed, "The condition does not hold for the present value.")
           problem.current = current.map(service.currentText) ?? .null
+          problem.cursor = cursor(revision)
           throw .problem(problem)
         }
-        effective = current.map { .matches(Cursor(epoch: service.store.epoch, revision: $0.revision)) } ?? .absent
+        effective = current.map { .matches(cursor($0.revision)) } ?? .absent
       }
       do throws(StoreError) {
         return try write(effective)
@@ -111,7 +116,7 @@ extension LiveAPI {
     var cursors: [Cursor] = []
     var isAny = false
     let field: KnownField = head.has(.ifMatch) ? .ifMatch : .ifNoneMatch
-    try parsing { () throws(HTTPParseError) in
+    try entityTags { () throws(HTTPParseError) in
       try head.forEachEntityTag(in: field) { tag in
         guard let tag else {
           isAny = true

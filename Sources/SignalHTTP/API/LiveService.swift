@@ -62,11 +62,12 @@ final class LiveService {
   /// - Parameter inTransaction: Whether to say which operation it was.
   func problem(_ error: StoreError, inTransaction: Bool) -> Problem {
     switch error {
-    case .conditionFailed(let operation, let current, _):
+    case .conditionFailed(let operation, let current, let revision):
       var problem = Problem(
         .preconditionFailed, inTransaction ? error.description : "The condition does not hold for the present value.")
       if inTransaction { problem.operation = operation }
       problem.current = current.map(currentText) ?? .null
+      problem.cursor = Cursor(epoch: store.epoch, revision: revision)
       return problem
     case .repeatedPath(let operation):
       var problem = Problem(.duplicatePath, error.description)
@@ -77,7 +78,12 @@ final class LiveService {
     }
   }
 
-  func notFound(_ path: PropertyPath) -> Problem { Problem(.notFound, "There is no property at \"\(path)\".") }
+  /// - Parameter revision: The store's, at which there was none.
+  func notFound(_ path: PropertyPath, at revision: Revision) -> Problem {
+    var problem = Problem(.notFound, "There is no property at \"\(path)\".")
+    problem.cursor = Cursor(epoch: store.epoch, revision: revision)
+    return problem
+  }
 
   /// What is there, for a condition that failed.
   func currentText(_ stored: StoredValue) -> JSONText {

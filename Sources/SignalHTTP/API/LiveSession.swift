@@ -82,10 +82,11 @@ final class LiveSession: WebSocketHandler {
       } catch {
         throw service.problem(error, inTransaction: false)
       }
-      if result.outcome == .unchanged { throw service.notFound(path) }
+      if result.outcome == .unchanged { throw service.notFound(path, at: result.revision) }
       replyWritten(id, result, on: loop)
     case .get(let path):
-      guard let stored = store.get(path) else { throw service.notFound(path) }
+      let (found, revision) = store.read(bytes: path.bytes.span)
+      guard let stored = found else { throw service.notFound(path, at: revision) }
       replyOK(id, on: loop) { text in
         text.append(UInt8(ascii: ","))
         service.appendMembers(of: stored, to: &text)

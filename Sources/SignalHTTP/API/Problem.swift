@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalStore
 
 /// A refusal, as it is told to a client: over HTTP as `application/problem+json` (RFC 9457), over the live protocol as
 /// an `error`.
@@ -37,7 +38,7 @@ struct Problem: Error {
     case preconditionFailed = "precondition_failed"
     case bodyTooLarge = "body_too_large"
     case unsupportedEncoding = "unsupported_encoding"
-    case draining
+    case partialContent = "partial_content"
     case storeFull = "store_full"
 
     /// The HTTP status, also as a member of the problem.
@@ -45,7 +46,7 @@ struct Problem: Error {
       switch self {
       case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
         .badCondition, .badMessage, .unknownType, .unknownMember, .exitNeedsStateFilter, .duplicatePath,
-        .tooManyOperations, .tooManyPatterns, .tooManySubscriptions:
+        .tooManyOperations, .tooManyPatterns, .tooManySubscriptions, .partialContent:
         400
       case .originRefused: 403
       case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription: 404
@@ -54,7 +55,6 @@ struct Problem: Error {
       case .preconditionFailed: 412
       case .bodyTooLarge: 413
       case .unsupportedEncoding: 415
-      case .draining: 503
       case .storeFull: 507
       }
     }
@@ -89,13 +89,13 @@ struct Problem: Error {
       case .preconditionFailed: "A condition does not hold"
       case .bodyTooLarge: "The value is too large"
       case .unsupportedEncoding: "The content encoding is not supported"
-      case .draining: "The server is shutting down"
+      case .partialContent: "The body is a part of a value"
       case .storeFull: "The store is full"
       }
     }
 
     /// Whether the same request may succeed later without being changed.
-    var isTemporary: Bool { self == .draining || self == .storeFull }
+    var isTemporary: Bool { self == .storeFull }
   }
 
   let code: Code
@@ -107,6 +107,8 @@ struct Problem: Error {
   var operation: Int?
   /// What is in the store, for a condition that failed: a JSON value.
   var current: JSONText?
+  /// The store's revision that the refusal is true for; over HTTP, a field.
+  var cursor: Cursor?
   /// For `method_not_allowed`: the methods that are.
   var allowed: StaticString?
 

@@ -9,10 +9,12 @@ extension ResponseWriter {
     endWithoutBody()
   }
 
-  /// Answers with a refusal; the connection goes on, as the request was read to its end.
+  /// Answers with a refusal; the connection goes on, unless the request breaks the rules of HTTP.
   mutating func refuse(_ error: APIError) {
     switch error {
-    case .request(let error): refuse(error)
+    case .request(let error):
+      close()
+      refuse(error)
     case .problem(let problem): refuse(problem)
     }
   }
@@ -22,6 +24,7 @@ extension ResponseWriter {
     begin(status)
     field("Content-Type", "application/problem+json")
     if let allowed = problem.allowed { field("Allow", allowed) }
+    if let cursor = problem.cursor { field("Signal-Revision") { cursor.write(to: &$0) } }
     var text: [UInt8] = []
     problem.write(to: &text, asDocument: true)
     end(text)

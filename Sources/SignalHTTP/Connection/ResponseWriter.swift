@@ -111,7 +111,7 @@ struct ResponseWriter {
   }
 
   mutating func refuse(_ error: HTTPParseError) {
-    refuse(error.status, code: error.code, detail: error.description)
+    refuse(error.status, code: error.problemCode, detail: error.description)
   }
 
   /// A refusal of a WebSocket handshake (RFC 6455 §4.2.2); the connection can go on with HTTP.

@@ -2,7 +2,7 @@
 
 /// What is wrong with a request's bytes: the client's fault, told to it as a status; then the connection is closed.
 ///
-/// The raw value is the stable `code` for problem documents. Cases are in the order of the specification.
+/// Cases are in the order of the specification.
 public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   // RFC 9112 §2: the message.
 
@@ -113,8 +113,22 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   /// Percent-decoded text that is not UTF-8.
   case malformedUTF8 = "malformed_utf8"
 
-  /// The name that clients can rely on, for example `repeated_host`.
+  /// The name of the fault, for logs: `repeated_host`.
   public var code: String { rawValue }
+
+  /// The `code` of the problem document that the client is sent: stable, and the same for all faults that a client
+  /// handles alike.
+  public var problemCode: String {
+    switch self {
+    case .targetTooLong: "target_too_long"
+    case .headTooLarge, .tooManyFields, .trailersTooLarge: "head_too_large"
+    case .bodyTooLarge: "body_too_large"
+    case .unsupportedTransferCoding: "not_implemented"
+    case .unsupportedVersion: "version_not_supported"
+    case .unsupportedExpectation: "expectation_failed"
+    default: "bad_request"
+    }
+  }
 
   /// What the client is answered.
   public var status: HTTPStatus {
@@ -187,7 +201,7 @@ extension HTTPParseError: CustomStringConvertible {
     case .forbiddenTrailer: "A field stands in the trailer section that may only stand in the head (RFC 9110 §6.5.1)."
     case .unsupportedExpectation: "The only expectation served here is 100-continue (RFC 9110 §10.1.1)."
     case .malformedMediaType: "Content-Type is not a media type (RFC 9110 §8.3.1)."
-    case .malformedEntityTag: "An entity tag is not of the form \"…\" or W/\"…\" (RFC 9110 §8.8.3)."
+    case .malformedEntityTag: "An entity tag is not a quoted string, with W/ before it or without (RFC 9110 §8.8.3)."
     case .malformedOrigin: "Origin is neither null nor scheme, host and port (RFC 6454 §7.1)."
     case .malformedPercentEncoding: "A percent sign is not followed by two hexadecimal digits (RFC 3986 §2.1)."
     case .malformedUTF8: "Percent-decoded text is not UTF-8 (RFC 3629 §3)."

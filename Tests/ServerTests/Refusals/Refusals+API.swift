@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+
+extension Refusal {
+  private static func put(
+    _ rule: String, _ body: String, _ status: Int = 400, _ code: String = "bad_json", _ fields: String...
+  ) -> Refusal {
+    Refusal(
+      rule: rule, deed: .request("PUT", "/properties/a", fields: fields, body: body), answer: .status(status, code),
+      lives: true)
+  }
+
+  private static func path(_ rule: String, _ path: String) -> Refusal {
+    .request("path: \(rule)", "PUT", "/properties/\(path)", 400, "bad_path", body: "1")
+  }
+
+  private static func transaction(
+    _ rule: String, _ body: String, _ status: Int = 400, _ code: String = "bad_message"
+  ) -> Refusal {
+    .request("transaction: \(rule)", "POST", "/transactions", status, code, body: body)
+  }
+
+  private static func operation(
+    _ rule: String, _ operation: String, _ status: Int = 400, _ code: String = "bad_message"
+  ) -> Refusal {
+    transaction(rule, #"{"operations":[{"op":"set","path":"a","value":7},\#(operation)]}"#, status, code)
+  }
+
+  private static let fiveOperations: String = {
+    let operations = String(repeating: #"{"op":"delete","path":"b"},"#, count: 4)
+    return #"{"operations":[\#(operations)5]}"#
+  }()
+  private static let long = String(repeating: "x", count: 2047)
+  private static let deep = String(repeating: "[", count: 257) + String(repeating: "]", count: 257)
+  private static let longPath =
+    Array(repeating: String(repeating: "x", count: 204), count: 5).joined(separator: "/") + "x"
+  private static let longExpression = String(repeating: "!", count: 256) + "true"
+  private static let nestedExpression = String(repeating: "(", count: 100) + "true" + String(repeating: ")", count: 100)
+
+  /// Requests that are well-formed and refused, in the order of `docs/protocol.md` §2.
+  static let requests: [Refusal] = [
+    // Routes and methods
+    .request("route: the root", "GET", "/", 404, "no_such_route"),
+    .request("route: no path behind /properties/", "GET", "/properties/", 404, "no_such_route"),
+    .request("route: something like /properties", "GET", "/propertiesx", 404, "no_such_route"),
+    .request("route: capital letters", "GET", "/Properties/a", 404, "no_such_route"),
+    .request("route: a slash behind /events", "GET", "/events/?match=a", 404, "no_such_route"),
+    .request("route: /health alone", "GET", "/health", 404, "no_such_route"),
+    .request("method: POST of a property", "POST", "/properties/a", 405, "method_not_allowed", body: "1"),
+    .request("method: PATCH of a property", "PATCH", "/properties/a", 405, "method_not_allowed"),
+    .request("method: TRACE", "TRACE", "/properties/a", 405, "method_not_allowed"),
+    .request("method: one that nobody has registered", "JUMP", "/properties/a", 405, "method_not_allowed"),
+    .request("method: small letters", "get", "/properties/a", 405, "method_not_allowed"),
+    .request("method: DELETE of the list", "DELETE", "/properties", 405, "method_not_allowed"),
+    .request("method: GET of transactions", "GET", "/transactions", 405, "method_not_allowed"),
+    .request("method: PUT of events", "PUT", "/events", 405, "method_not_allowed", body: "1"),
+    .request("method: POST of a probe", "POST", "/health/ready", 405, "method_not_allowed"),
+
+    // §1 paths
+    path("an empty segment", "x//y"), path("a slash at the end", "x/"), path("a slash at the beginning", "/x"),
+    path("a dot", "x/./y"), path("two dots", ".."), path("two encoded dots", "x/%2E%2e/y"),
+    path("an encoded slash", "x%2Fy"), path("a star", "x/*"), path("two stars", "**/x"), path("an encoded star", "%2A"),
+    path("a control character above ASCII", "%C2%85"), path("no UTF-8", "%FF"), path("a surrogate", "%ED%A0%80"),
+    path("33 segments", Array(repeating: "x", count: 33).joined(separator: "/")),
+    path("a segment of 256 bytes", String(repeating: "x", count: 256)),
+    path("1025 bytes", longPath),
+
+    // §2.1 reading
+    .request("GET: what is not there", "GET", "/properties/none", 404, "not_found"),
+    .request("HEAD: what is not there", "HEAD", "/properties/none", 404, "not_found"),
+    .request("GET: beneath a property", "GET", "/properties/a/b", 404, "not_found"),
+    .request("GET: an unknown parameter", "GET", "/properties/a?pointers=/x", 400, "unknown_parameter"),
+    .request("GET: a parameter twice", "GET", "/properties/a?pointer=/x&pointer=/x", 400, "bad_query"),
+    .request("GET: a parameter that is no UTF-8", "GET", "/properties/a?pointer=%FF", 400, "bad_query"),
+    .request("GET: a pointer without a slash", "GET", "/properties/b?pointer=x", 400, "bad_pointer"),
+    .request("GET: a pointer with a wrong escape", "GET", "/properties/b?pointer=/~2", 400, "bad_pointer"),
+    .request("GET: a pointer to nothing", "GET", "/properties/b?pointer=/x/2", 404, "pointer_not_found"),
+    .request("GET: a pointer behind the last element", "GET", "/properties/b?pointer=/x/-", 404, "pointer_not_found"),
+    .request(
+      "GET: If-Match of another value", "GET", "/properties/a", 412, "precondition_failed", fields: "If-Match: \"e.9\""),
+    .request(
+      "GET: If-Match of what is not there", "GET", "/properties/none", 412, "precondition_failed", fields: "If-Match: *"
+    ),
+    .request("GET: If-Match that is no tag", "GET", "/properties/a", 400, "bad_condition", fields: "If-Match: e.1"),
+    .request(
+      "GET: If-None-Match that is no tag", "GET", "/properties/a", 400, "bad_condition", fields: "If-None-Match: \"e.1"),
+
+    // §2.1 writing
+    put("value: nothing", ""), put("value: white space", "  \n"), put("value: half an object", #"{"x":"#),
+    put("value: a leading zero", "01"), put("value: a number with a plus", "+1"), put("value: a bare point", "1."),
+    put("value: NaN", "NaN"), put("value: capital letters", "True"), put("value: single quotes", "'x'"),
+    put("value: a comma at the end", "[1,]"), put("value: a comment", "1 // one"), put("value: two values", "1 2"),
+    put("value: an unknown escape", #""\x""#), put("value: a control character in a string", "\"\u{1}\""),
+    put("value: a name without quotes", "{x:1}"), put("value: a byte order mark", "\u{FEFF}1"),
+    Refusal(
+      rule: "value: no UTF-8",
+      deed: .bytes(
+        Array("PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n".utf8) + [0x22, 0xC3, 0x28, 0x22]),
+      answer: .status(400, "bad_json"), lives: true),
+    put(
+      "value: 257 levels", deep),
+    put("value: over the limit", "\"\(long)\"", 413, "body_too_large"),
+    put("value: compressed", "1", 415, "unsupported_encoding", "Content-Encoding: gzip"),
+    put("value: a part of one", "1", 400, "partial_content", "Content-Range: bytes 0-0/2"),
+    .request("PUT: always is neither true nor false", "PUT", "/properties/a?always=1", 400, "bad_query", body: "2"),
+    .request("PUT: an unknown parameter", "PUT", "/properties/a?alway=true", 400, "unknown_parameter", body: "2"),
+    .request("PUT: a new property when the store is full", "PUT", "/properties/new", 507, "store_full", body: "1"),
+    put("condition: another value", "2", 412, "precondition_failed", "If-Match: \"e.9\""),
+    put("condition: a list without the value", "2", 412, "precondition_failed", "If-Match: \"e.9\", \"e.8\""),
+    put("condition: another epoch", "2", 412, "precondition_failed", "If-Match: \"f.1\""),
+    put("condition: a weak tag never matches strongly", "2", 412, "precondition_failed", "If-Match: W/\"e.1\""),
+    put("condition: a tag of another kind", "2", 412, "precondition_failed", "If-Match: \"abc\""),
+    put("condition: it is there already", "2", 412, "precondition_failed", "If-None-Match: *"),
+    put("condition: it has that value", "2", 412, "precondition_failed", "If-None-Match: \"e.1\""),
+    put("condition: no tag", "2", 400, "bad_condition", "If-Match: 1"),
+    put("condition: a tag that does not end", "2", 400, "bad_condition", "If-None-Match: \"e.1"),
+    put("condition: two that exclude each other", "2", 400, "bad_condition", "If-Match: *", "If-None-Match: *"),
+    .request(
+      "condition: what is not there has no value", "PUT", "/properties/new", 412, "precondition_failed",
+      fields: "If-Match: *", body: "1"),
+    .request(
+      "condition: an expression that fails", "PUT", "/properties/a?if=value%20%3E%201", 412, "precondition_failed",
+      body: "2"),
+    .request(
+      "condition: an expression in error", "PUT", "/properties/a?if=value.x%20%3E%201", 412, "precondition_failed",
+      body: "2"),
+    .request("condition: no expression", "PUT", "/properties/a?if=value%20%3E", 400, "bad_filter", body: "2"),
+    .request(
+      "condition: an expression over changes", "PUT", "/properties/a?if=oldValue%20%3D%3D%201", 400, "bad_filter",
+      body: "2"),
+    .request("DELETE: what is not there", "DELETE", "/properties/none", 404, "not_found"),
+    .request(
+      "DELETE: another value", "DELETE", "/properties/a", 412, "precondition_failed", fields: "If-Match: \"e.9\""),
+    .request("DELETE: an expression that fails", "DELETE", "/properties/a?if=false", 412, "precondition_failed"),
+    .request("DELETE: always is for sets", "DELETE", "/properties/a?always=true", 400, "unknown_parameter"),
+
+    // §2.2
+    .request("list: an unknown parameter", "GET", "/properties?matsch=a", 400, "unknown_parameter"),
+    .request("list: limit 0", "GET", "/properties?limit=0", 400, "bad_query"),
+    .request("list: a limit over the limit", "GET", "/properties?limit=51", 400, "bad_query"),
+    .request("list: a limit that is no number", "GET", "/properties?limit=ten", 400, "bad_query"),
+    .request("list: a limit with a sign", "GET", "/properties?limit=%2B5", 400, "bad_query"),
+    .request("list: a limit that overflows", "GET", "/properties?limit=99999999999999999999", 400, "bad_query"),
+    .request("list: two limits", "GET", "/properties?limit=5&limit=5", 400, "bad_query"),
+    .request("list: no pattern", "GET", "/properties?match=a//b", 400, "bad_pattern"),
+    .request("list: an empty pattern", "GET", "/properties?match=", 400, "bad_pattern"),
+    .request(
+      "list: more patterns than allowed", "GET", "/properties?match=a&match=a&match=a&match=a&match=a", 400,
+      "too_many_patterns"),
+    .request("list: after is no path", "GET", "/properties?after=*", 400, "bad_path"),
+    .request("list: no expression", "GET", "/properties?where=(", 400, "bad_filter"),
+    .request("list: an expression with an unknown name", "GET", "/properties?where=valeu%3D%3D1", 400, "bad_filter"),
+    .request("list: an expression over changes", "GET", "/properties?where=op%3D%3D'set'", 400, "bad_filter"),
+    .request("list: an expression over the limit", "GET", "/properties?where=\(longExpression)", 400, "bad_filter"),
+    .request(
+      "list: an expression that is nested too deep", "GET", "/properties?where=\(nestedExpression)", 400, "bad_filter"),
+    .request(
+      "list: nothing that is accepted", "GET", "/properties", 406, "not_acceptable", fields: "Accept: text/html"),
+
+    // §2.3
+    transaction("no JSON", "{", 400, "bad_json"), transaction("no object", "[]"), transaction("no operations", "{}"),
+    transaction("operations are no array", #"{"operations":{}}"#),
+    transaction("an unknown member", #"{"operations":[],"operation":[]}"#, 400, "unknown_member"),
+    transaction(
+      "more operations than allowed",
+      fiveOperations, 400, "too_many_operations"),
+    .request("transaction: a parameter", "POST", "/transactions?if=true", 400, "unknown_parameter", body: "{}"),
+    .request(
+      "transaction: compressed", "POST", "/transactions", 415, "unsupported_encoding", fields: "Content-Encoding: br",
+      body: "{}"),
+    operation("an operation that is no object", "5"), operation("no op", #"{"path":"b","value":1}"#),
+    operation("an unknown op", #"{"op":"add","path":"b","value":1}"#, 400, "unknown_type"),
+    operation("no path", #"{"op":"set","value":1}"#), operation("no value", #"{"op":"set","path":"b"}"#),
+    operation("a path that is none", #"{"op":"set","path":"b//c","value":1}"#, 400, "bad_path"),
+    operation("a value with delete", #"{"op":"delete","path":"b","value":1}"#, 400, "unknown_member"),
+    operation("an unknown member of an operation", #"{"op":"delete","path":"b","if":1}"#, 400, "unknown_member"),
+    operation("a path twice", #"{"op":"delete","path":"a"}"#, 400, "duplicate_path"),
+    operation("a condition that is no cursor", #"{"op":"delete","path":"b","ifMatch":"\"e.1\""}"#, 400, "bad_cursor"),
+    operation(
+      "a condition that is no star", #"{"op":"delete","path":"b","ifNoneMatch":"e.1"}"#, 400, "bad_condition"),
+    operation(
+      "two conditions", #"{"op":"delete","path":"b","ifMatch":"e.1","ifNoneMatch":"*"}"#, 400, "bad_condition"),
+    operation(
+      "a condition that fails", #"{"op":"set","path":"b","value":2,"ifMatch":"e.9"}"#, 412, "precondition_failed"),
+    operation(
+      "a condition on what is not there", #"{"op":"delete","path":"none","ifMatch":"e.1"}"#, 412,
+      "precondition_failed"),
+    operation("a new property when the store is full", #"{"op":"set","path":"new","value":1}"#, 507, "store_full"),
+    operation(
+      "a value over the limit", #"{"op":"set","path":"b","value":"\#(long)"}"#, 413,
+      "body_too_large"),
+
+    // §2.4
+    .request("events: no pattern", "GET", "/events", 400, "bad_query"),
+    .request("events: only other parameters", "GET", "/events?initial=false", 400, "bad_query"),
+    .request("events: no expression", "GET", "/events?match=a&where=value%20%3D%201", 400, "bad_filter"),
+    .request("events: since is no cursor", "GET", "/events?match=a&since=1", 400, "bad_cursor"),
+    .request(
+      "events: Last-Event-ID is no cursor", "GET", "/events?match=a", 400, "bad_cursor", fields: "Last-Event-ID: x"),
+    .request(
+      "events: Last-Event-ID twice", "GET", "/events?match=a", 400, "bad_request", fields: "Last-Event-ID: e.1",
+      "Last-Event-ID: e.1", lives: false),
+    .request(
+      "events: exit of a transition", "GET", "/events?match=a&where=op%3D%3D'set'&exit=true", 400,
+      "exit_needs_state_filter"),
+    .request(
+      "events: nothing that is accepted", "GET", "/events?match=a", 406, "not_acceptable",
+      fields: "Accept: application/json"),
+
+    // §2.7
+    .request(
+      "origin: a page of elsewhere sets", "PUT", "/properties/a", 403, "origin_refused",
+      fields: "Origin: https://evil.example", body: "2"),
+    .request("origin: a file deletes", "DELETE", "/properties/a", 403, "origin_refused", fields: "Origin: null"),
+    .request(
+      "origin: another port", "PUT", "/properties/a", 403, "origin_refused", fields: "Origin: http://server.example:81",
+      body: "2"),
+    .request(
+      "origin: a page of elsewhere transacts", "POST", "/transactions", 403, "origin_refused",
+      fields: "Origin: https://evil.example", body: #"{"operations":[]}"#),
+    .request(
+      "origin: no origin", "PUT", "/properties/a", 400, "bad_request", fields: "Origin: evil", body: "2", lives: false),
+  ]
+
+  /// Handshakes that are refused; the connection stays one of HTTP.
+  ///
+  /// A field that ends with `: -` is left out.
+  static let handshakes: [Refusal] = [
+    .handshake("handshake: version 12", "/events", "Sec-WebSocket-Version: 12", status: 426, "upgrade_required"),
+    .handshake("handshake: no version", "/events", "Sec-WebSocket-Version: -", status: 426, "upgrade_required"),
+    .handshake(
+      "handshake: another protocol", "/events?match=a", "Upgrade: h2c", status: 426, "upgrade_required"),
+    .handshake("handshake: no key", "/events", "Sec-WebSocket-Key: -", status: 400, "bad_handshake"),
+    .handshake("handshake: a short key", "/events", "Sec-WebSocket-Key: dGhlIHNhbXA=", status: 400, "bad_handshake"),
+    .handshake(
+      "handshake: a key that is no Base64", "/events", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25j!!==", status: 400,
+      "bad_handshake"),
+    .handshake(
+      "handshake: two keys", "/events", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", status: 400, "bad_handshake"),
+    .handshake(
+      "handshake: a subprotocol that is no token", "/events", "Sec-WebSocket-Protocol: a b", status: 400,
+      "bad_handshake"),
+    .handshake("handshake: another route", "/properties/none", status: 404, "not_found"),
+    .handshake("handshake: an unknown parameter", "/events?watch=a", status: 400, "unknown_parameter"),
+    .handshake("handshake: no expression", "/events?match=a&where=)", status: 400, "bad_filter"),
+    .handshake("handshake: no pattern", "/events?match=/", status: 400, "bad_pattern"),
+    .handshake(
+      "handshake: a page of elsewhere", "/events", "Origin: https://evil.example", status: 403, "origin_refused"),
+    .handshake("handshake: a sandboxed page", "/events", "Origin: null", status: 403, "origin_refused"),
+  ]
+}

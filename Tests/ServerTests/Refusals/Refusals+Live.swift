@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+extension Refusal {
+  /// Frames and messages that break RFC 6455, in its order, or a limit of ours.
+  static let webSocket: [Refusal] = [
+    .frames("§5.1 a frame without a mask", [0x81, 0x02, 0x7B, 0x7D], 1002),
+    .frames("§5.2 RSV1", frame(0xC1, [0x31]), 1002),
+    .frames("§5.2 RSV2", frame(0xA1, [0x31]), 1002),
+    .frames("§5.2 RSV3", frame(0x91, [0x31]), 1002),
+    .frames("§5.2 opcode 3", frame(0x83, [0x31]), 1002),
+    .frames("§5.2 opcode 11", frame(0x8B), 1002),
+    .frames("§5.2 a length of 16 bits that fits in 7", [0x81, 0xFE, 0x00, 0x05], 1002),
+    .frames("§5.2 a length of 64 bits that fits in 16", [0x81, 0xFF, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 1002),
+    .frames("§5.2 a length with its top bit set", [0x81, 0xFF, 0x80, 0, 0, 0, 0, 0, 0, 0], 1002),
+    .frames("§5.4 a continuation of nothing", frame(0x80, [0x31]), 1002),
+    .frames("§5.4 a message inside of a message", frame(0x01, [0x31]) + frame(0x81, [0x31]), 1002),
+    .frames("§5.5 a ping in fragments", frame(0x09, [0x31]), 1002),
+    .frames("§5.5 a ping of 126 bytes", frame(0x89, Array(repeating: 0x31, count: 126)), 1002),
+    .frames("§5.5.1 a close with one byte", frame(0x88, [0x03]), 1002),
+    .frames("§5.5.1 a reason that is no UTF-8", frame(0x88, [0x03, 0xE8, 0xFF]), 1007),
+    .frames("§7.4 close code 0", frame(0x88, [0x00, 0x00]), 1002),
+    .frames("§7.4 close code 999", frame(0x88, [0x03, 0xE7]), 1002),
+    .frames("§7.4 close code 1004", frame(0x88, [0x03, 0xEC]), 1002),
+    .frames("§7.4 close code 1005", frame(0x88, [0x03, 0xED]), 1002),
+    .frames("§7.4 close code 1006", frame(0x88, [0x03, 0xEE]), 1002),
+    .frames("§7.4 close code 1015", frame(0x88, [0x03, 0xF7]), 1002),
+    .frames("§7.4 close code 2999", frame(0x88, [0x0B, 0xB7]), 1002),
+    .frames("§7.4 close code 5000", frame(0x88, [0x13, 0x88]), 1002),
+    .frames("§8.1 text that is no UTF-8", frame(0x81, [0xC3, 0x28]), 1007),
+    .frames("§8.1 text that ends inside a character", frame(0x81, [0xE2, 0x82]), 1007),
+    .frames("§8.1 an overlong form", frame(0x81, [0xC0, 0xAF]), 1007),
+    .frames("§8.1 a surrogate", frame(0x81, [0xED, 0xA0, 0x80]), 1007),
+    .frames("§8.1 no UTF-8 in the first fragment, before the last has come", frame(0x01, [0xFF]), 1007),
+    .frames("§10.4 a frame over the limit", frame(0x81, Array(repeating: 0x20, count: 4097)), 1009),
+    .frames("§10.4 an announcement far over the limit", [0x81, 0xFF, 0x7F] + Array(repeating: 0xFF, count: 7), 1009),
+    .frames(
+      "§10.4 fragments over the limit",
+      frame(0x01, Array(repeating: 0x20, count: 4000)) + frame(0x00, Array(repeating: 0x20, count: 97)), 1009),
+    .frames("§7.4.1 a binary message", frame(0x82, [0x7B, 0x7D]), 1003),
+  ]
+
+  private static func subscribe(
+    _ rule: String, _ members: String, _ status: Int = 400, _ code: String = "bad_message"
+  ) -> Refusal {
+    .message("subscribe: \(rule)", #"{"id":1,"type":"subscribe",\#(members)}"#, status, code)
+  }
+
+  private static func set(
+    _ rule: String, _ members: String, _ status: Int = 400, _ code: String = "bad_message"
+  ) -> Refusal {
+    .message("set: \(rule)", #"{"id":1,"type":"set",\#(members)}"#, status, code)
+  }
+
+  private static let deep = String(repeating: "[", count: 257) + String(repeating: "]", count: 257)
+  private static let long = String(repeating: "x", count: 2047)
+
+  /// Messages of the live protocol that are refused, in the order of the document.
+  ///
+  /// The connection has the one subscription that it may have.
+  static let live: [Refusal] = [
+    .message("message: nothing", "", 400, "bad_json", hasID: false),
+    .message("message: no JSON", "ping", 400, "bad_json", hasID: false),
+    .message("message: half an object", #"{"id":1,"type":"ping""#, 400, "bad_json", hasID: false),
+    .message("message: two", #"{"id":1,"type":"ping"}{"id":2,"type":"ping"}"#, 400, "bad_json", hasID: false),
+    .message("message: an array", #"[{"id":1,"type":"ping"}]"#, 400, "bad_message", hasID: false),
+    .message("message: null", "null", 400, "bad_message", hasID: false),
+    .message("message: no id", #"{"type":"ping"}"#, 400, "bad_message", hasID: false),
+    .message("message: an id that is a string", #"{"id":"1","type":"ping"}"#, 400, "bad_message", hasID: false),
+    .message("message: a negative id", #"{"id":-1,"type":"ping"}"#, 400, "bad_message", hasID: false),
+    .message("message: an id with a fraction", #"{"id":1.0,"type":"ping"}"#, 400, "bad_message", hasID: false),
+    .message("message: an id of 2^53", #"{"id":9007199254740992,"type":"ping"}"#, 400, "bad_message", hasID: false),
+    .message("message: no type", #"{"id":1}"#, 400, "bad_message"),
+    .message("message: a type that is no string", #"{"id":1,"type":null}"#, 400, "bad_message"),
+    .message("message: an unknown type", #"{"id":1,"type":"watch"}"#, 400, "unknown_type"),
+    .message("message: capital letters", #"{"id":1,"type":"Ping"}"#, 400, "unknown_type"),
+    .message("message: an unknown member", #"{"id":1,"type":"ping","at":1}"#, 400, "unknown_member"),
+    .message(
+      "message: 258 levels",
+      #"{"id":1,"type":"set","path":"a","value":\#(deep)}"#,
+      400, "bad_json", hasID: false),
+
+    subscribe("one more than allowed", #""match":"b""#, 400, "too_many_subscriptions"),
+    .message(
+      "subscribe: no pattern at all", #"{"id":1,"type":"subscribe"}"#, 400, "bad_message"),
+    subscribe("a pattern that is a number", #""match":1"#), subscribe("no patterns in the list", #""match":[]"#),
+    subscribe("a number among the patterns", #""match":["a",1]"#),
+    subscribe("a pattern that is none", #""match":"a//b""#, 400, "bad_pattern"),
+    subscribe("an empty pattern", #""match":"""#, 400, "bad_pattern"),
+    subscribe("more patterns than allowed", #""match":["a","a","a","a","a"]"#, 400, "too_many_patterns"),
+    subscribe("an expression that is a number", #""match":"a","where":1"#),
+    subscribe("initial is no truth value", #""match":"a","initial":"yes""#),
+    subscribe("exit is no truth value", #""match":"a","exit":1"#),
+    subscribe("oldValue is no truth value", #""match":"a","oldValue":null"#),
+    subscribe("since is a number", #""match":"a","since":1"#),
+    subscribe("since is no cursor", #""match":"a","since":"1""#, 400, "bad_cursor"),
+    subscribe("since with a leading zero", #""match":"a","since":"e.01""#, 400, "bad_cursor"),
+    subscribe("a member of set", #""match":"a","path":"a""#, 400, "unknown_member"),
+
+    .message("unsubscribe: no number", #"{"id":1,"type":"unsubscribe"}"#, 400, "bad_message"),
+    .message(
+      "unsubscribe: what is not", #"{"id":1,"type":"unsubscribe","subscription":2}"#, 404, "no_such_subscription"),
+    .message(
+      "unsubscribe: 0", #"{"id":1,"type":"unsubscribe","subscription":0}"#, 404, "no_such_subscription"),
+    .message(
+      "unsubscribe: a string", #"{"id":1,"type":"unsubscribe","subscription":"1"}"#, 400, "bad_message"),
+
+    set("no path", #""value":2"#), set("no value", #""path":"a""#),
+    set("a path that is a number", #""path":1,"value":2"#),
+    set("a path that is none", #""path":"a/../b","value":2"#, 400, "bad_path"),
+    set("a pattern for a path", #""path":"**","value":2"#, 400, "bad_path"),
+    set("a control character in the path", #""path":"a\u0000","value":2"#, 400, "bad_path"),
+    set("ifMatch is no cursor", #""path":"a","value":2,"ifMatch":"*""#, 400, "bad_cursor"),
+    set("ifNoneMatch is no star", #""path":"a","value":2,"ifNoneMatch":"e.1""#, 400, "bad_condition"),
+    set("both conditions", #""path":"a","value":2,"ifMatch":"e.1","ifNoneMatch":"*""#, 400, "bad_condition"),
+    set("always is no truth value", #""path":"a","value":2,"always":1"#),
+    set("it is there already", #""path":"a","value":2,"ifNoneMatch":"*""#, 412, "precondition_failed"),
+    set("it has another revision", #""path":"a","value":2,"ifMatch":"e.0""#, 412, "precondition_failed"),
+    set("the store is full", #""path":"new","value":2"#, 507, "store_full"),
+    set("a value over the limit", #""path":"a","value":"\#(long)""#, 413, "body_too_large"),
+
+    .message("delete: what is not there", #"{"id":1,"type":"delete","path":"none"}"#, 404, "not_found"),
+    .message("delete: no path", #"{"id":1,"type":"delete"}"#, 400, "bad_message"),
+    .message("delete: a value", #"{"id":1,"type":"delete","path":"a","value":1}"#, 400, "unknown_member"),
+    .message(
+      "delete: another revision", #"{"id":1,"type":"delete","path":"a","ifMatch":"e.9"}"#, 412, "precondition_failed"),
+    .message("get: what is not there", #"{"id":1,"type":"get","path":"none"}"#, 404, "not_found"),
+    .message("get: a pattern", #"{"id":1,"type":"get","path":"*"}"#, 400, "bad_path"),
+  ]
+}
