@@ -22,8 +22,9 @@ extension PropertyStore {
   ///    is the first.
   /// 2. The changes of a transaction follow each other, all but the last marked with `more`.
   /// 3. The handler never runs twice at a time. The properties and `live` come before `subscribe`
-  ///    returns, on the calling thread; changes that are made meanwhile wait, in memory. From then on
-  ///    the delivery rules of ``Signal`` hold.
+  ///    returns, on the calling thread; changes that are made meanwhile wait, in memory, and
+  ///    `subscribe` returns when the handler has caught up with them. From then on the delivery rules
+  ///    of ``Signal`` hold.
   /// 4. After `cancel` has returned, no call starts on the same thread.
   public func subscribe(
     match patterns: [PathPattern] = [.all], initial: Bool = true, _ handler: @escaping @Sendable (StoreEvent) -> Void

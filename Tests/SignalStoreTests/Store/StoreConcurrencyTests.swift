@@ -113,47 +113,49 @@ private final class Fold: Sendable {
 
   @Test func `subscribing during writes misses nothing and repeats nothing, a thousand times`() {
     let store = PropertyStore()
-    let isOver = Atomic(false)
-    let folds = Mutex<[Fold]>([])
+    let kept = Mutex<[(fold: Fold, subscription: Subscription)]>([])
+    // Each subscription is made while a writer writes a little, so that the two meet and neither runs away.
+    let start = DispatchSemaphore(value: 0)
+    let done = DispatchSemaphore(value: 0)
+    let subscribers = Atomic(2)
     together(4) { index in
       if index < 2 {
         var seed = UInt64(index)
-        while !isOver.load(ordering: .relaxed) {
+        while true {
+          start.wait()
+          if subscribers.load(ordering: .acquiring) == 0 { return }
           Self.write(20, to: store, seed: seed)
           seed += 2
+          done.signal()
         }
-      } else {
-        var kept: [Subscription] = []
-        for _ in 0..<500 {
-          let fold = Fold()
-          kept.append(store.subscribe { fold.take($0) })
-          folds.withLock { $0.append(fold) }
-          // Few at a time, or the writers would do nothing but call handlers.
-          if kept.count > 5 {
-            kept.removeFirst()
-            let old = folds.withLock { $0.count > 12 ? $0.removeFirst() : nil }
-            if let old { #expect(old.faults == []) }
-          }
+      }
+      var recent: [(fold: Fold, subscription: Subscription)] = []
+      for round in 0..<500 {
+        start.signal()
+        let fold = Fold()
+        recent.append((fold, store.subscribe { fold.take($0) }))
+        if round % 100 == 99 { kept.withLock { $0.append(recent.removeLast()) } }
+        if recent.count > 3 {
+          let (fold, subscription) = recent.removeFirst()
+          subscription.cancel()
+          if fold.faults != [] { Issue.record("\(fold.faults)") }
         }
-        // The last ones stay until the writers have stopped: they have to end at the final state.
-        let last = Fold()
-        let subscription = store.subscribe { last.take($0) }
-        isOver.store(true, ordering: .relaxed)
-        Self.write(100, to: store, seed: 99)
-        for subscription in kept { subscription.keepWhileSourceLives() }
-        subscription.keepWhileSourceLives()
-        folds.withLock { $0.append(last) }
+        done.wait()
+      }
+      if subscribers.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+        for _ in 0..<2 { start.signal() }
       }
     }
     let now = Array(store.snapshot().scan())
-    let left = folds.withLock { $0 }
-    let isCurrent = left.filter { $0.revision == store.revision }
-    #expect(isCurrent.count >= 2)
-    for fold in left { #expect(fold.faults == []) }
-    for fold in isCurrent {
+    #expect(now.count > 100)
+    for (fold, subscription) in kept.withLock({ $0 }) {
+      #expect(fold.faults == [])
+      #expect(fold.revision == store.revision)
       let isSame = fold.values.elementsEqual(now) { $0 === $1 }
       #expect(isSame)
+      subscription.cancel()
     }
+    #expect(kept.withLock { $0.count } == 10)
   }
 
   @Test func `readers see a transaction completely or not at all`() {
