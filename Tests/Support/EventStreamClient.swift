@@ -32,6 +32,8 @@ package final class EventStreamClient {
   /// Kept, because a test server that nobody holds shuts down.
   private let server: TestServer
   private var text: [UInt8] = []
+  /// Up to here no block ends in `text`.
+  private var searched = 0
 
   /// Asks for events and waits for the head of the response, whatever its status.
   ///
@@ -48,13 +50,29 @@ package final class EventStreamClient {
 
   /// The next block.
   package func next() throws -> Block {
+    guard let block = try next(within: LiveClient.patience) else { throw LiveClient.Failure.silence }
+    return block
+  }
+
+  /// The next block; nil when none comes in time.
+  package func next(within timeout: Duration) throws -> Block? {
     while true {
-      if let end = text.indices.dropLast().first(where: { text[$0] == 0x0A && text[$0 + 1] == 0x0A }) {
-        defer { text.removeFirst(end + 2) }
-        return try Self.parse(String(decoding: text[..<end], as: UTF8.self))
+      while searched + 1 < text.count {
+        guard text[searched] == 0x0A, text[searched + 1] == 0x0A else {
+          searched += 1
+          continue
+        }
+        let block = String(decoding: text[..<searched], as: UTF8.self)
+        text.removeFirst(searched + 2)
+        searched = 0
+        return try Self.parse(block)
       }
-      guard let piece = try http.nextPiece(timeout: LiveClient.patience) else { throw Failure.ended }
-      text += piece
+      do {
+        guard let piece = try http.nextPiece(timeout: timeout) else { throw Failure.ended }
+        text += piece
+      } catch ClientError.timedOut {
+        return nil
+      }
     }
   }
 

@@ -46,6 +46,9 @@ package final class LiveClient {
     return message
   }
 
+  /// The next message; nil when none comes in time.
+  package func next(within timeout: Duration) throws -> LiveMessage? { try Self.receive(socket, timeout) }
+
   /// The next messages.
   package func next(_ count: Int) throws -> [LiveMessage] { try (0..<count).map { _ in try next() } }
 
@@ -94,8 +97,8 @@ package final class LiveClient {
     }
   }
 
-  private static func receive(_ socket: WebSocketClient) throws -> LiveMessage? {
-    switch try socket.receive(timeout: patience) {
+  private static func receive(_ socket: WebSocketClient, _ timeout: Duration = patience) throws -> LiveMessage? {
+    switch try socket.receive(timeout: timeout) {
     case nil: return nil
     case .text(let bytes)?: return try LiveMessage(String(decoding: bytes, as: UTF8.self))
     case .closed(let frame)?: throw Failure.closed(frame)

@@ -40,8 +40,9 @@ extension EventStreamSession: Subscriber {
 
   func deliver(_ block: [UInt8], on loop: isolated EventLoop) { stream.send(frames: block, on: loop) }
 
-  func tooSlow(resumeFrom cursor: Cursor, on loop: isolated EventLoop) {
+  func tooSlow(on loop: isolated EventLoop) {
+    let reason = service.tooSlow(subscriptions)
     subscriptions.removeAll()
-    stream.close(comment: "too slow, resume from \(cursor)", on: loop)
+    stream.close(comment: reason, on: loop)
   }
 }

@@ -94,6 +94,12 @@ final class LiveService {
     return JSONText(alreadyCompact: text)
   }
 
+  /// What a client is told that is too slow (rule 5).
+  func tooSlow(_ subscriptions: LiveSubscriptions) -> String {
+    guard let reached = subscriptions.reached else { return "too slow for a snapshot, subscribe anew" }
+    return "too slow, resume from \(Cursor(epoch: store.epoch, revision: reached))"
+  }
+
   // MARK: Messages
 
   /// `"path":…,"value":…,"revision":…,"time":…`

@@ -157,8 +157,9 @@ extension LiveSession: Subscriber {
 
   func deliver(_ block: [UInt8], on loop: isolated EventLoop) { socket.send(frames: block, on: loop) }
 
-  func tooSlow(resumeFrom cursor: Cursor, on loop: isolated EventLoop) {
+  func tooSlow(on loop: isolated EventLoop) {
+    let reason = service.tooSlow(subscriptions)
     subscriptions.removeAll()
-    socket.close(.tooSlow, reason: "too slow, resume from \(cursor)", on: loop)
+    socket.close(.tooSlow, reason: reason, on: loop)
   }
 }

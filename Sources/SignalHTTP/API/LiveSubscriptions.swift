@@ -38,6 +38,18 @@ final class LiveSubscriptions {
     return true
   }
 
+  /// Up to where all of them have been given everything; nil while one is in the midst of a snapshot.
+  ///
+  /// The client subscribes anew to all that it had, from one cursor: the oldest counts.
+  var reached: Revision? {
+    var oldest = Revision(.max)
+    for member in members {
+      guard let reached = member.membership.reached(settled: hub.settled) else { return nil }
+      oldest = min(oldest, reached)
+    }
+    return members.isEmpty ? nil : oldest
+  }
+
   func removeAll() {
     for member in members { hub.cancel(member.membership) }
     members = []

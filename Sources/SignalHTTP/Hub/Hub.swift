@@ -22,6 +22,8 @@ final class Hub: TurnParticipant {
   private var touchedByCommit: [SubscriptionGroup] = []
   /// The last revision whose changes the groups have been given.
   private var routed: Revision = 0
+  /// Up to where every group has given its members everything: `routed`, except within the end of a turn.
+  private(set) var settled: Revision = 0
   private var nextBookmarks: UInt64 = 0
   /// Filters that failed for a change, since the start (rule 6).
   private(set) var filterErrors = 0
@@ -46,7 +48,10 @@ final class Hub: TurnParticipant {
     // First the mailbox, then what is there now: what is committed in between is in both, and dropped once.
     let wasAttached = attach()
     let replay = Replay(options, writer: writer, wire: wire, initial: initial, since: since, store: store, pace: pace)
-    if !wasAttached { routed = replay.position }
+    if !wasAttached {
+      routed = replay.position
+      settled = routed
+    }
     let key = SubscriptionGroup.Key(options: options, id: id, wire: wire)
     let group = group(for: key, writer: writer, now: loop.now)
     let membership = Membership(group: group, subscriber: subscriber, replay: replay)
@@ -92,10 +97,10 @@ final class Hub: TurnParticipant {
   func turnBegins(on loop: isolated EventLoop) { mailbox.ownerWillTake() }
 
   func turnEnds(on loop: isolated EventLoop) {
-    let before = routed
     for commit in mailbox.take() { route(commit, on: loop) }
-    for group in touched { group.deliver(routedBefore: before, on: loop) }
+    for group in touched { group.deliver(on: loop) }
     touched.removeAll(keepingCapacity: true)
+    settled = routed
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
 
@@ -113,7 +118,7 @@ final class Hub: TurnParticipant {
     }
     for group in touchedByCommit {
       group.isInCommit = false
-      if group.endCommit(commit.revision, routedBefore: routed, on: loop) { touched.append(group) }
+      if group.endCommit(commit.revision, on: loop) { touched.append(group) }
     }
     touchedByCommit.removeAll(keepingCapacity: true)
     routed = max(routed, commit.revision)

@@ -8,8 +8,8 @@ protocol Subscriber: AnyObject {
   /// The socket takes nothing at the moment, and more than the high-water mark waits.
   var isOverloaded: Bool { get }
   func deliver(_ block: [UInt8], on loop: isolated EventLoop)
-  /// Ends the subscriber, telling it from where to resume (rule 5).
-  func tooSlow(resumeFrom cursor: Cursor, on loop: isolated EventLoop)
+  /// Ends the subscriber, telling it from where to resume (rule 5); see ``Membership/reached(settled:)``.
+  func tooSlow(on loop: isolated EventLoop)
 }
 
 /// One subscription of one connection: a member of its group, with its own beginning.
@@ -54,8 +54,17 @@ final class Membership {
     for block in blocks { subscriber.deliver(block, on: loop) }
   }
 
-  /// Takes a block of the group; `cursor` is where to resume when it is one too many.
-  func deliver(_ block: [UInt8], resumeFrom cursor: Cursor, on loop: isolated EventLoop) {
+  /// Up to where the subscriber has been given everything, so that it can resume from there; nil while a snapshot is
+  /// under way, of which no part is worth anything.
+  ///
+  /// - Parameter settled: Up to where the groups have been given everything.
+  func reached(settled: Revision) -> Revision? {
+    if let replay { return replay.reached }
+    return max(settled, joinedAt)
+  }
+
+  /// Takes a block of the group; when it is one too many, the subscriber is ended.
+  func deliver(_ block: [UInt8], on loop: isolated EventLoop) {
     if replay == nil {
       if !subscriber.isOverloaded { return subscriber.deliver(block, on: loop) }
     } else if waitingBytes <= backlogLimit {
@@ -63,7 +72,6 @@ final class Membership {
       waitingBytes += block.count
       return
     }
-    let resume = Cursor(epoch: cursor.epoch, revision: max(cursor.revision, joinedAt))
-    subscriber.tooSlow(resumeFrom: resume, on: loop)
+    subscriber.tooSlow(on: loop)
   }
 }

@@ -22,6 +22,8 @@ struct Replay {
   let recovered: Bool?
   /// The revision of `live`: what comes after it is the group's.
   let position: Revision
+  /// Up to where everything missed has been handed out; nil before the end of a snapshot.
+  private(set) var reached: Revision?
   private let options: SubscriptionOptions
   private let writer: LiveEventWriter
   private let pace: Pace
@@ -43,6 +45,7 @@ struct Replay {
     if let since, let missed = store.changes(since: since) {
       recovered = true
       position = missed.through
+      reached = since.revision
       source = .history(missed.makeIterator())
       return
     }
@@ -52,7 +55,12 @@ struct Replay {
     reset = since.map { since in
       since.epoch != store.epoch ? .epoch : since.revision > snapshot.revision ? .future : .history
     }
-    source = initial || since != nil ? .snapshot(snapshot.scan(match: options.patterns)) : .nothing
+    if initial || since != nil {
+      source = .snapshot(snapshot.scan(match: options.patterns))
+    } else {
+      source = .nothing
+      reached = position
+    }
   }
 
   /// Makes the next piece, which may be empty, and returns whether it was the last.
@@ -101,6 +109,7 @@ struct Replay {
         block.open(change.revision) { [writer] in writer.append(event, change, to: &$0) }
       }
       block.close()
+      reached = commit.revision
     }
     source = .history(commits)
     return false

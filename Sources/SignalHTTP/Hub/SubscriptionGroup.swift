@@ -16,7 +16,6 @@ final class SubscriptionGroup {
   let writer: LiveEventWriter
   private(set) var members: [Membership] = []
   private var block: FrameBlock
-  private let epoch: Epoch
   /// Members that joined at this revision or before it have nothing to get that is older.
   private var newestJoin: Revision = 0
   private var isTouched = false
@@ -29,7 +28,6 @@ final class SubscriptionGroup {
     self.key = key
     self.index = index
     self.writer = writer
-    self.epoch = epoch
     block = FrameBlock(key.wire, epoch: epoch)
     lastEvent = now
   }
@@ -62,7 +60,7 @@ final class SubscriptionGroup {
   /// Closes a commit's last event; true when the group was not yet among those to deliver to in this turn.
   ///
   /// While a member's snapshot is as new as the commit, or newer, the commit is delivered by itself, without it.
-  func endCommit(_ revision: Revision, routedBefore: Revision, on loop: isolated EventLoop) -> Bool {
+  func endCommit(_ revision: Revision, on loop: isolated EventLoop) -> Bool {
     block.close()
     guard revision <= newestJoin else {
       defer { isTouched = true }
@@ -71,25 +69,24 @@ final class SubscriptionGroup {
     let bytes = block.take()
     lastEvent = loop.now
     for place in members.indices.reversed() where members[place].joinedAt < revision {
-      members[place].deliver(bytes, resumeFrom: Cursor(epoch: epoch, revision: routedBefore), on: loop)
+      members[place].deliver(bytes, on: loop)
     }
     return false
   }
 
   /// Gives every member this turn's frames.
-  func deliver(routedBefore: Revision, on loop: isolated EventLoop) {
+  func deliver(on loop: isolated EventLoop) {
     isTouched = false
     lastEvent = loop.now
     let bytes = block.take()
-    let cursor = Cursor(epoch: epoch, revision: routedBefore)
     // Backwards, because one that is too slow leaves, and the last takes its place.
-    for place in members.indices.reversed() { members[place].deliver(bytes, resumeFrom: cursor, on: loop) }
+    for place in members.indices.reversed() { members[place].deliver(bytes, on: loop) }
   }
 
   func sendBookmark(_ revision: Revision, on loop: isolated EventLoop) {
     // A member whose snapshot is newer than what has been routed is told at the next occasion.
     guard revision >= newestJoin else { return }
     block.appendBookmark(revision) { [writer] in writer.appendBookmark(revision, to: &$0) }
-    deliver(routedBefore: revision, on: loop)
+    deliver(on: loop)
   }
 }

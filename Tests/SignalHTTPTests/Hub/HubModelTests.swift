@@ -35,7 +35,7 @@ private final class Probe: Subscriber {
   var highWaterMark: Int { .max }
   var isOverloaded: Bool { false }
   func deliver(_ block: [UInt8], on loop: isolated EventLoop) { bytes += block }
-  func tooSlow(resumeFrom cursor: Cursor, on loop: isolated EventLoop) {}
+  func tooSlow(on loop: isolated EventLoop) {}
 
   /// The messages, without their times, one text each.
   func takeMessages() -> [String] {
