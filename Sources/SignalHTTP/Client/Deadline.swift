@@ -10,7 +10,6 @@ package struct Deadline: Sendable {
   /// What is left, rounded up to whole milliseconds and at least 0, as `poll` takes it.
   var milliseconds: Int32 {
     let left = ContinuousClock.now.duration(to: instant)
-    guard left > .zero else { return 0 }
     return Int32(clamping: (left.nanosecondsClamped + 999_999) / 1_000_000)
   }
 }

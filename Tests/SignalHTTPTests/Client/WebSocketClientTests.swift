@@ -175,6 +175,7 @@ struct WebSocketClientTests {
   }
 
   @Test func `the server's close is answered and shows code and reason`() throws {
+    let done = DispatchSemaphore(value: 0)
     try exchange { peer in
       try peer.upgrade()
       var close: [UInt8] = []
@@ -183,15 +184,20 @@ struct WebSocketClientTests {
       let answer = try peer.read(count: 8)
       #expect(answer[0] == 0x88 && answer[1] == 0x82)
       #expect([answer[6] ^ answer[2], answer[7] ^ answer[3]] == [0x0F, 0xA8])
+      done.wait()
     } _: { port in
       let client = try connect(port)
       guard case .closed(let frame) = try client.receive() else {
         Issue.record("not closed")
+        done.signal()
         return
       }
       #expect(frame.code == .tooSlow && frame.reason == "resume from x7.12" && client.closeFrame == frame)
+      // Also while the server leaves the connection open.
+      #expect(throws: ClientError.closed) { try client.receive(timeout: .seconds(5)) }
+      #expect(!client.awaitEnd(timeout: .milliseconds(10)))
+      done.signal()
       #expect(client.awaitEnd())
-      #expect(throws: ClientError.closed) { try client.receive() }
     }
   }
 
