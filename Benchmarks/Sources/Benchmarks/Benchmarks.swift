@@ -24,7 +24,7 @@ struct Benchmarks {
     try measureStore(&harness)
     try measureSignals(&harness)
     // The sum of all results: printed, so that no result is without a use.
-    print("\n\(harness.rowCount) rows, checksum \(harness.checksum)")
-    if harness.rowCount == 0 { exit(EXIT_FAILURE) }
+    print("\n\(harness.operationCount) operations, checksum \(harness.checksum)")
+    if harness.operationCount == 0 { exit(EXIT_FAILURE) }
   }
 }

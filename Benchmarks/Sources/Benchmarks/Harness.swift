@@ -33,7 +33,7 @@ struct Harness {
   private static let roundNanoseconds = 10_000_000.0
 
   private let filters: [String]
-  private(set) var rowCount = 0
+  private(set) var operationCount = 0
   private(set) var checksum = 0
 
   /// A harness for the rows with one of the filters in their names; for all rows when there are none.
@@ -53,11 +53,12 @@ struct Harness {
   ) throws {
     guard wants(what) else { return }
     let medians = try measure([Candidate(what, operation)] + baselines)
-    rowCount += 1
+    operationCount += 1
     if baselines.isEmpty { print("| \(what) | \(Self.text(medians[0])) | – | – | – |") }
     for (baseline, median) in zip(baselines, medians.dropFirst()) {
-      let ratio = Self.text(medians[0] / median, digits: 2)
-      print("| \(what) | \(Self.text(medians[0])) | \(baseline.name) | \(Self.text(median)) | \(ratio) |")
+      let ratio = medians[0] / median
+      let ratioText = Self.text(ratio, digits: ratio < 0.1 ? 3 : 2)
+      print("| \(what) | \(Self.text(medians[0])) | \(baseline.name) | \(Self.text(median)) | \(ratioText) |")
     }
   }
 

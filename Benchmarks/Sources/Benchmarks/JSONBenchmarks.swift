@@ -9,7 +9,7 @@ import JSON
 func measureJSON(_ harness: inout Harness) throws {
   let sources = [
     ("88 B", #"{"device":"kitchen-1","temperature":21.5,"humidity":40,"ok":true,"tags":["a","b"],"n":1}"#),
-    ("1 KB", readings(6)), ("10 KB", readings(60)),
+    ("1 KB", readings(6, bytes: 1024)), ("10 KB", readings(62, bytes: 10_240)),
   ]
   for (size, source) in sources {
     let compact = Array(source.utf8)
@@ -50,12 +50,13 @@ private func memberCount(_ object: Any) -> Int {
   (object as? [String: Any])?.count ?? (object as? [Any])?.count ?? 0
 }
 
-/// An array of objects as sensors send them, about 170 bytes each.
-private func readings(_ count: Int) -> String {
+/// An array of objects as sensors send them, about 160 bytes each, and a string that brings it to the size.
+private func readings(_ count: Int, bytes: Int) -> String {
   let readings = (0..<count).map { number in
     #"{"id":\#(number),"name":"sensor-\#(number)","location":{"building":"HQ","floor":\#(number % 7)},"#
       + #""value":\#(Double(number) * 1.25),"unit":"°C","ok":\#(number % 3 != 0),"#
       + #""history":[\#(number),\#(number + 1),20.5,21.25],"note":"calibrated in spring"}"#
   }
-  return "[" + readings.joined(separator: ",") + "]"
+  let start = "[" + readings.joined(separator: ",") + ",\""
+  return start + String(repeating: "-", count: bytes - start.utf8.count - 2) + "\"]"
 }
