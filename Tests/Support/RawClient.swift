@@ -42,11 +42,26 @@ package final class RawClient {
     }
   }
 
-  /// Everything that comes until the server ends the connection.
-  package func receiveToEnd() throws -> [UInt8] {
+  /// What comes first; nil when nothing comes in time, empty when the server has ended the connection.
+  package func receive(within timeout: Duration) throws -> [UInt8]? {
+    var bytes: [UInt8] = []
+    do {
+      _ = try socket.receive(into: &bytes, by: Deadline(after: timeout))
+    } catch ClientError.timedOut {
+      return nil
+    }
+    return bytes
+  }
+
+  /// Everything that comes until the server ends the connection, or breaks it when that is allowed.
+  package func receiveToEnd(allowingReset: Bool = false) throws -> [UInt8] {
     var bytes: [UInt8] = []
     let deadline = Deadline(after: LiveClient.patience)
-    while try socket.receive(into: &bytes, by: deadline) > 0 {}
+    do throws(ClientError) {
+      while try socket.receive(into: &bytes, by: deadline) > 0 {}
+    } catch {
+      guard allowingReset, case .broken = error else { throw error }
+    }
     return bytes
   }
 
