@@ -40,7 +40,7 @@ fuzz: ## fuzz one target for some seconds: make fuzz T=JSON S=60
 
 bench: ## measure; the results name the machine and the command
 	@scripts/prepare.sh
-	swift run -c release --package-path Benchmarks $(ARGS)
+	swift run -c release --package-path Benchmarks Benchmarks $(ARGS)
 
 examples: ## build the examples
 	@scripts/examples.sh

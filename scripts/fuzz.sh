@@ -17,7 +17,7 @@ found=Fuzz/.build/found/$target
 mkdir -p "$found"
 # The sanitizer's search for leaks takes the runtime's own for ours.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
-set -- -max_total_time="$seconds" -artifact_prefix="$found-" -print_final_stats=1
+set -- -max_total_time="$seconds" -timeout=30 -artifact_prefix="$found-" -print_final_stats=1
 [ ! -f "Fuzz/Corpus/$target.dict" ] || set -- "$@" -dict="Fuzz/Corpus/$target.dict"
 set -- "$@" "$found"
 [ ! -d "Fuzz/Corpus/$target" ] || set -- "$@" "Fuzz/Corpus/$target"
