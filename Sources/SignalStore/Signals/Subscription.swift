@@ -22,6 +22,14 @@ package protocol SubscriptionSource: AnyObject, Sendable {
 
   /// Ends the subscription with its next message.
   func endAfterNext(_ subscription: Subscription)
+
+  /// Changes where the observer is called; false when that cannot be changed.
+  func setDelivery(_ delivery: Delivery, of subscription: Subscription) -> Bool
+}
+
+extension SubscriptionSource {
+  @usableFromInline
+  package func setDelivery(_ delivery: Delivery, of subscription: Subscription) -> Bool { false }
 }
 
 /// A running subscription: keep it to stay subscribed, let it go to stop.

@@ -110,3 +110,6 @@ struct PendingQueue<Message> {
     head = 0
   }
 }
+
+extension Pending: Sendable where Message: Sendable {}
+extension PendingQueue: Sendable where Message: Sendable {}

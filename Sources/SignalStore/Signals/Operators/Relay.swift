@@ -39,15 +39,16 @@ final class Relay<State: Sendable, Message: Sendable, End: Ending>: Sendable {
 
   /// Changes what is kept, and sends what `change` answers.
   ///
-  /// `change` runs under the lock: it may move values, and call nothing of the user.
-  func change(_ change: (inout State) -> Event<Message, End>?) {
+  /// `change` runs under the lock: it may move values, and call and release nothing of the user. `releases` says that it
+  /// replaces something, which then is kept until after the lock by a copy of the state.
+  func change(releases: Bool = true, _ change: (inout State) -> Event<Message, End>?) {
     let postpones = coalesces && Transaction.postpone(self) { $0.deliverPostponed() }
     // The copies keep what is replaced until after the lock.
     let (before, event) = contents.withLock { contents in
-      let before = contents
+      let before = releases ? contents : nil
       let event = change(&contents.state)
       if let event {
-        contents.postponed = postpones ? event : nil
+        if coalesces { contents.postponed = postpones ? event : nil }
         if !postpones { results.enqueue(event) }
       }
       return (before, event)

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+public import Dispatch
+
+/// A place where observers can be called.
+public protocol DeliveryExecutor: Sendable {
+  /// Runs `job` later, exactly once.
+  func enqueue(_ job: @escaping @Sendable () -> Void)
+
+  /// Whether the caller runs there already, so that an observer may be called at once.
+  var isCurrent: Bool { get }
+}
+
+/// Where the observer of a subscription runs.
+public struct Delivery: Sendable {
+  /// Nil: on the thread of the sender.
+  let executor: (any DeliveryExecutor)?
+
+  /// On the thread of the sender, before `send` returns.
+  public static let inline = Delivery(executor: nil)
+
+  /// On the main queue, which is also the executor of the main actor; at once when the sender is there.
+  public static let main = Delivery(executor: QueueExecutor(.main))
+
+  /// On a serial queue; at once when the sender is there.
+  public static func queue(_ queue: DispatchQueue) -> Delivery { Delivery(executor: QueueExecutor(queue)) }
+
+  /// On a thread of the system's pool of this quality of service, one call at a time.
+  public static func background(_ quality: DispatchQoS.QoSClass) -> Delivery {
+    Delivery(executor: PoolExecutor(quality: quality))
+  }
+
+  /// On an executor of your own.
+  public static func executor(_ executor: any DeliveryExecutor) -> Delivery { Delivery(executor: executor) }
+}
+
+private struct QueueExecutor: DeliveryExecutor {
+  private static let key = DispatchSpecificKey<ObjectIdentifier>()
+  private let queue: DispatchQueue
+
+  init(_ queue: DispatchQueue) {
+    self.queue = queue
+    queue.setSpecific(key: Self.key, value: ObjectIdentifier(queue))
+  }
+
+  var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(queue) }
+
+  func enqueue(_ job: @escaping @Sendable () -> Void) { queue.async(execute: job) }
+}
+
+private struct PoolExecutor: DeliveryExecutor {
+  let quality: DispatchQoS.QoSClass
+  var isCurrent: Bool { false }
+  func enqueue(_ job: @escaping @Sendable () -> Void) { DispatchQueue.global(qos: quality).async(execute: job) }
+}
+
+/// Jobs on an actor.
+private struct ActorExecutor: DeliveryExecutor {
+  let actor: any Actor
+
+  /// Only for the main actor there is a way to ask that does not trap.
+  var isCurrent: Bool { actor === MainActor.shared && Delivery.main.executor?.isCurrent == true }
+
+  func enqueue(_ job: @escaping @Sendable () -> Void) {
+    let actor = actor
+    Task { await Self.run(job, on: actor) }
+  }
+
+  private static func run(_ job: @Sendable () -> Void, on actor: isolated any Actor) { job() }
+}
+
+/// A closure that belongs to an actor, on its way to it.
+///
+/// Unchecked: it is called and released by jobs of that actor's executor only.
+private struct IsolatedClosure<Message>: @unchecked Sendable {
+  let closure: (Message) -> Void
+}
+
+extension SignalSource {
+  /// The same messages, with everything that follows in the chain called somewhere else.
+  ///
+  /// The order is kept, and calls of one subscription do not overlap, whatever the executor does. A message that has not been
+  /// delivered when the subscription is cancelled is dropped. ``Subscription/deliver(on:)`` changes the place later.
+  ///
+  /// - Parameters:
+  ///   - delivery: The place.
+  ///   - buffering: How many messages may wait for it.
+  public func delivered(on delivery: Delivery, buffering: Buffering = .all) -> DerivedSignal<Message, End> {
+    DerivedSignal { sink in
+      let deferred = DeferredDelivery(sink, on: delivery, buffering: buffering)
+      deferred.link.hold(attach(deferred.entrance))
+      return deferred.token()
+    }
+  }
+}
+
+extension ReadableSource {
+  /// The same value, with everything that follows in the chain called somewhere else.
+  public func delivered(on delivery: Delivery, buffering: Buffering = .all) -> DerivedProperty<Message> {
+    DerivedProperty(value: { value }) { start, sink in
+      let deferred = DeferredDelivery(sink, on: delivery, buffering: buffering)
+      deferred.link.hold(attach(from: start, deferred.entrance))
+      return deferred.token()
+    }
+  }
+
+  /// Calls `observer` with each value on the actor that the caller is isolated to.
+  ///
+  /// The closure needs not be `Sendable` and may use what belongs to the actor. On the main actor it is called at once when
+  /// the sender is on it as well.
+  public func subscribe(
+    from start: StartingPoint = .current, isolation: isolated any Actor, _ observer: @escaping (Message) -> Void
+  ) -> Subscription {
+    let isolated = IsolatedClosure(closure: observer)
+    return delivered(on: .executor(ActorExecutor(actor: isolation))).subscribe(from: start) { isolated.closure($0) }
+  }
+
+  /// Calls `observer` with each value at the given place.
+  public func subscribe(
+    from start: StartingPoint = .current, on delivery: Delivery, _ observer: @escaping @Sendable (Message) -> Void
+  ) -> Subscription {
+    delivered(on: delivery).subscribe(from: start, observer)
+  }
+}
+
+extension SignalSource where End == Never {
+  /// Calls `observer` with every message on the actor that the caller is isolated to: `subscribe(isolation: #isolation)`.
+  public func subscribe(
+    isolation: isolated any Actor, _ observer: @escaping (Message) -> Void
+  ) -> Subscription {
+    let isolated = IsolatedClosure(closure: observer)
+    return delivered(on: .executor(ActorExecutor(actor: isolation))).subscribe { isolated.closure($0) }
+  }
+
+  /// Calls `observer` with every message at the given place.
+  public func subscribe(on delivery: Delivery, _ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
+    delivered(on: delivery).subscribe(observer)
+  }
+}
+
+extension Subscription {
+  /// Changes where the observer is called, from the next message on.
+  ///
+  /// What was sent before still goes to the old place, and comes first.
+  ///
+  /// - Returns: False when the subscription was made without a place (`on:`, ``SignalSource/delivered(on:)``).
+  @discardableResult
+  public func deliver(on delivery: Delivery) -> Bool { source.setDelivery(delivery, of: self) }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// Carries the messages of one subscription to an executor, in order and one at a time.
+final class DeferredDelivery<Message: Sendable, End: Ending>: SubscriptionSource {
+  private struct Item {
+    let event: Event<Message, End>
+    let delivery: Delivery
+    /// Which of the successive deliveries it is for.
+    let generation: Int
+  }
+
+  private struct State {
+    /// Those before `head` are taken and nil.
+    var items: [Item?] = []
+    var head = 0
+    var delivery: Delivery
+    var generation = 0
+    /// A job is on its way or at work, or a call is being made without one.
+    var isBusy = false
+
+    var first: Item? { head < items.count ? items[head] : nil }
+
+    mutating func takeFirst() -> Item? {
+      guard head < items.count else { return nil }
+      var item: Item?
+      swap(&item, &items[head])
+      head += 1
+      if head == items.count {
+        items.removeAll(keepingCapacity: head <= 64)
+        head = 0
+      } else if head > 32, head * 2 > items.count {
+        items.removeFirst(head)
+        head = 0
+      }
+      return item
+    }
+  }
+
+  let link = Link()
+  private let state: Mutex<State>
+  private let sink: Sink<Message, End>
+  private let limit: Int
+
+  init(_ sink: Sink<Message, End>, on delivery: Delivery, buffering: Buffering) {
+    self.sink = sink
+    limit = buffering.limit
+    state = Mutex(State(delivery: delivery))
+    link.onEnd { [weak self] in self?.clear() }
+  }
+
+  /// Where the source puts its messages.
+  var entrance: Sink<Message, End> {
+    Sink(message: { self.receive(.message($0)) }, end: { self.receive(.end($0)) })
+  }
+
+  func token() -> Subscription { Subscription(source: self) }
+
+  private func receive(_ event: Event<Message, End>) {
+    let delivery = state.withLock { $0.delivery }
+    // Asked outside of the lock, because an executor may be foreign code.
+    let isHere = delivery.executor?.isCurrent ?? true
+    let (start, dropped): (Item?, Item?) = state.withLock { state in
+      let item = Item(event: event, delivery: state.delivery, generation: state.generation)
+      state.items.append(item)
+      // The end is the last item and never the first of too many.
+      let dropped = state.items.count - state.head > limit ? state.takeFirst() : nil
+      if state.isBusy { return (nil, dropped) }
+      state.isBusy = true
+      return (item, dropped)
+    }
+    withExtendedLifetime(dropped) {}
+    guard let start else { return }
+    if isHere { work(start.generation) } else { schedule(start) }
+  }
+
+  private func schedule(_ item: Item) {
+    guard let executor = item.delivery.executor else { return work(item.generation) }
+    // Without the item: what is dropped on cancellation must not live on in a job.
+    let generation = item.generation
+    executor.enqueue { self.work(generation) }
+  }
+
+  /// Delivers what is for this generation, and hands over to the next.
+  private func work(_ generation: Int) {
+    while true {
+      let (item, elsewhere): (Item?, Item?) = state.withLock { state in
+        guard let first = state.first else {
+          state.isBusy = false
+          return (nil, nil)
+        }
+        if first.generation != generation { return (nil, first) }
+        return (state.takeFirst(), nil)
+      }
+      if let elsewhere { return schedule(elsewhere) }
+      guard let item else { return }
+      if link.hasEnded { continue }
+      switch item.event {
+      case .message(let message): sink.message(message)
+      case .end(let end):
+        link.end()
+        sink.end(end)
+      }
+    }
+  }
+
+  private func clear() {
+    let dropped = state.withLock { state in
+      let dropped = state.items
+      state.items = []
+      state.head = 0
+      return dropped
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
+  func cancel(_ subscription: Subscription) { link.cancel(subscription) }
+  func release(_ subscription: Subscription) { link.release(subscription) }
+  func detach(_ subscription: Subscription) { link.detach(subscription) }
+  func isActive(_ subscription: Subscription) -> Bool { link.isActive(subscription) }
+  func replay(to subscription: Subscription) -> Bool { link.replay(to: subscription) }
+  func endAfterNext(_ subscription: Subscription) { link.endAfterNext(subscription) }
+
+  func setDelivery(_ delivery: Delivery, of subscription: Subscription) -> Bool {
+    let old = state.withLock { state in
+      let old = state.delivery
+      state.delivery = delivery
+      state.generation += 1
+      return old
+    }
+    withExtendedLifetime(old) {}
+    return true
+  }
+}

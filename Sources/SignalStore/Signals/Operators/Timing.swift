@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+
+// Operators that know time.
+
+extension SignalSource where End == Never {
+  /// Sends each message once nothing has followed it for `interval`.
+  public func debounce(
+    for interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
+  ) -> DerivedSignal<Message, Never> {
+    DerivedSignal { sink in
+      let relay = Relay<Message?, Message, Never>(nil, into: sink)
+      let alarm = Alarm(clock)
+      relay.link.onEnd { alarm.cancel() }
+      relay.hold(
+        attach(
+          Sink { message in
+            relay.change {
+              $0 = message
+              return nil
+            }
+            alarm.set(clock.now + interval, tolerance: tolerance) {
+              relay.change { kept in
+                defer { kept = nil }
+                return kept.map { .message($0) }
+              }
+            }
+          }))
+      return relay.token()
+    }
+  }
+
+  /// Sends a message at most every `interval`: at once after a pause, then the last one at the end of each interval.
+  ///
+  /// - Parameter trailing: False leaves out everything that comes within the interval.
+  public func throttle(
+    for interval: Duration, trailing: Bool = true, tolerance: Duration = .zero,
+    clock: any TimerClock = DispatchClock()
+  ) -> DerivedSignal<Message, Never> {
+    DerivedSignal { sink in
+      let throttle = Throttle(sink, interval: interval, trailing: trailing, tolerance: tolerance, clock: clock)
+      throttle.relay.hold(attach(Sink { throttle.receive($0) }))
+      return throttle.relay.token()
+    }
+  }
+
+  /// Sends each message `interval` later.
+  ///
+  /// Those that wait are dropped when the subscription is cancelled.
+  public func delay(
+    by interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
+  ) -> DerivedSignal<Message, Never> {
+    delay(tolerance: tolerance, clock: clock) { _ in interval }
+  }
+
+  /// Sends each message as much later as `interval` says for it, but never before one that came earlier.
+  public func delay(
+    tolerance: Duration = .zero, clock: any TimerClock = DispatchClock(),
+    by interval: @escaping @Sendable (Message) -> Duration
+  ) -> DerivedSignal<Message, Never> {
+    DerivedSignal { sink in
+      let relay = Relay<Delayed<Message>, Message, Never>(Delayed(), into: sink)
+      let alarm = Alarm(clock)
+      relay.link.onEnd { alarm.cancel() }
+      relay.hold(
+        attach(
+          Sink { message in
+            let deadline = clock.now + interval(message)
+            relay.change(releases: false) { waiting in
+              waiting.append(message, at: deadline)
+              return nil
+            }
+            sendDelayed(relay, alarm, tolerance, clock)
+          }))
+      return relay.token()
+    }
+  }
+}
+
+/// Messages with the times at which they are to be sent, both in order.
+private struct Delayed<Message: Sendable>: Sendable {
+  private var queue = PendingQueue<(deadline: Duration, message: Message)>()
+  private var last: Duration?
+  /// The time of the oldest message.
+  private(set) var next: Duration?
+  /// The message that belongs to `next`.
+  private var head: Message?
+
+  mutating func append(_ message: Message, at deadline: Duration) {
+    let deadline = max(deadline, last ?? deadline)
+    last = deadline
+    if next == nil {
+      (next, head) = (deadline, message)
+    } else {
+      queue.append(Pending(number: 0, target: 0, message: (deadline, message)))
+    }
+  }
+
+  /// Takes the oldest message.
+  mutating func popFirst() -> Message? {
+    var message: Message?
+    swap(&message, &head)
+    if let following = queue.popFirst()?.message {
+      (next, head) = (following.deadline, following.message)
+    } else {
+      (next, last) = (nil, nil)
+    }
+    return message
+  }
+}
+
+/// Sends what has waited long enough, and sets the alarm for the next one.
+private func sendDelayed<Message>(
+  _ relay: Relay<Delayed<Message>, Message, Never>, _ alarm: Alarm, _ tolerance: Duration, _ clock: any TimerClock
+) {
+  while true {
+    let now = clock.now
+    let next = Latch<Duration?>(nil)
+    let sent = Latch(false)
+    relay.change(releases: false) { waiting in
+      guard let deadline = waiting.next else { return nil }
+      if deadline > now {
+        next.value = deadline
+        return nil
+      }
+      sent.value = true
+      return waiting.popFirst().map { .message($0) }
+    }
+    if sent.value { continue }
+    if let deadline = next.value {
+      alarm.set(deadline, tolerance: tolerance) { sendDelayed(relay, alarm, tolerance, clock) }
+    }
+    return
+  }
+}
+
+/// Carries an answer out of a closure that cannot return it.
+private final class Latch<Value> {
+  var value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+/// The state of one subscriber of `throttle`.
+private final class Throttle<Message: Sendable>: Sendable {
+  struct State: Sendable {
+    /// The end of the interval of now; nil in a pause.
+    var end: Duration?
+    var kept: Message?
+  }
+
+  let relay: Relay<State, Message, Never>
+  private let alarm: Alarm
+  private let interval: Duration
+  private let trailing: Bool
+  private let tolerance: Duration
+  private let clock: any TimerClock
+
+  init(
+    _ sink: Sink<Message, Never>, interval: Duration, trailing: Bool, tolerance: Duration, clock: any TimerClock
+  ) {
+    relay = Relay(State(), into: sink)
+    alarm = Alarm(clock)
+    self.interval = interval
+    self.trailing = trailing
+    self.tolerance = tolerance
+    self.clock = clock
+    relay.link.onEnd { [alarm] in alarm.cancel() }
+  }
+
+  func receive(_ message: Message) {
+    let now = clock.now
+    let end = Latch<Duration?>(nil)
+    relay.change { state in
+      if let running = state.end, now < running {
+        if trailing { state.kept = message }
+        return nil
+      }
+      state.end = now + interval
+      state.kept = nil
+      end.value = state.end
+      return .message(message)
+    }
+    if trailing, let end = end.value { wait(until: end) }
+  }
+
+  private func wait(until end: Duration) {
+    alarm.set(end, tolerance: tolerance) { [weak self] in self?.intervalEnded(end) }
+  }
+
+  private func intervalEnded(_ end: Duration) {
+    let next = Latch<Duration?>(nil)
+    relay.change { state in
+      guard state.end == end else { return nil }
+      guard let kept = state.kept else {
+        state.end = nil
+        return nil
+      }
+      state.kept = nil
+      // From the end of the interval, not from now: no drift.
+      state.end = end + interval
+      next.value = state.end
+      return .message(kept)
+    }
+    if let next = next.value { wait(until: next) }
+  }
+}
+
+extension ReadableSource {
+  /// Sends the value of now at once, and each later one once nothing has followed it for `interval`.
+  public func debounce(
+    for interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
+  ) -> DerivedSignal<Message, Never> {
+    firstAtOnce { $0.debounce(for: interval, tolerance: tolerance, clock: clock) }
+  }
+
+  /// Sends the value of now at once, and each later one `interval` later.
+  public func delay(
+    by interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
+  ) -> DerivedSignal<Message, Never> {
+    firstAtOnce { $0.delay(by: interval, tolerance: tolerance, clock: clock) }
+  }
+
+  /// Sends the value of now as it comes, and what `make` makes of the later ones.
+  private func firstAtOnce(
+    _ make: @escaping @Sendable (DerivedSignal<Message, Never>) -> DerivedSignal<Message, Never>
+  ) -> DerivedSignal<Message, Never> {
+    DerivedSignal { sink in
+      let later = DerivedSignal<Message, Never> { inner in
+        let isFirst = OperatorState(true)
+        return attach(
+          from: .current,
+          Sink { message in
+            if isFirst.value {
+              isFirst.value = false
+              sink.message(message)
+            } else {
+              inner.message(message)
+            }
+          })
+      }
+      return make(later).attach(sink)
+    }
+  }
+}
