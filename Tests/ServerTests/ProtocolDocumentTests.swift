@@ -42,7 +42,7 @@ import Testing
   @Test func `every code of HTTP is in the table, with its status`() throws {
     let documented = try documented()
     for error in HTTPParseError.allCases {
-      #expect(documented[error.code] == Int(error.status.code), "\(error.code)")
+      #expect(documented[error.problemCode] == Int(error.status.code), "\(error.problemCode)")
     }
   }
 
