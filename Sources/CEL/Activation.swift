@@ -28,8 +28,10 @@ public enum ChangeOperation: Sendable, Hashable, CaseIterable {
 /// Make it once per change and evaluate any number of programs with it: numbers are converted when it is made, and an
 /// evaluation only reads. Making it takes one allocation.
 public struct Activation: Sendable {
-  /// One value for each variable there can be. An array and not inline: reading one element of an inline array that is
-  /// part of a borrowed value copies all of them first.
+  /// One value for each variable there can be.
+  ///
+  /// An array and not inline: reading one element of an inline array that is part of a borrowed value copies all of
+  /// them first.
   var slots: [Value]
   var path: [UInt8] = []
   var tree0: JSONTree = Self.noTree

@@ -21,14 +21,18 @@ public struct CELEnvironment: Hashable, Sendable {
 
   /// The variables; the place of each is its slot in an ``Activation``.
   public let variables: [CELVariable]
-  /// Where names are looked up first (langdef "Name Resolution"): in the container `a.b`, `x` means `a.b.x` or `a.x`
-  /// or `x`, the first that there is. Empty by default.
+  /// Where names are looked up first (langdef "Name Resolution"): in the container `a.b`, `x` means `a.b.x` or `a.x` or
+  /// `x`, the first that there is.
+  ///
+  /// Empty by default.
   public let container: String
-  /// Whether `1 + 0.5` is a double, because JSON does not tell 1 from 1.0; true by default. When false, arithmetic on
-  /// an integer and a double has no matching overload, as the language definition says.
+  /// Whether `1 + 0.5` is a double, because JSON does not tell 1 from 1.0; true by default.
+  ///
+  /// When false, arithmetic on an integer and a double has no matching overload, as the language definition says.
   public let mixedArithmetic: Bool
-  /// Whether a program is refused when the types that are known do not fit; true by default. When false, the same
-  /// mistakes are errors of the evaluation.
+  /// Whether a program is refused when the types that are known do not fit; true by default.
+  ///
+  /// When false, the same mistakes are errors of the evaluation.
   public let typeChecking: Bool
 
   /// An environment of these variables; more than ``variableLimit`` is a mistake of the program that asks for it.

@@ -10,26 +10,35 @@ public struct CELLimits: Sendable, Equatable {
   /// How many nodes the syntax tree may have: literals, names, operators, calls, elements; default 512.
   public var nodes: Int
   /// How deep parentheses, brackets, braces and arguments may be nested; default 32, which is also the least the
-  /// language asks for. Chains of operators, selections and `?:` are not nesting; they count as nodes.
+  /// language asks for.
+  ///
+  /// Chains of operators, selections and `?:` are not nesting; they count as nodes.
   public var depth: Int
   /// The budget of one evaluation in units of about five nanoseconds: a step of a loop, a node that is compared, eight
-  /// bytes that are searched or copied; default 1 000 000. An evaluation that exceeds it ends with
-  /// ``EvaluationError/Reason/budgetExceeded``, which no operator absorbs.
+  /// bytes that are searched or copied; default 1 000 000.
+  ///
+  /// An evaluation that exceeds it ends with ``EvaluationError/Reason/budgetExceeded``, which no operator absorbs.
   public var evaluationBudget: Int
   /// How many bytes of text and how many elements of lists and maps one evaluation may create; default 1 048 576.
+  ///
   /// What a program only reads does not count.
   public var createdSize: Int
+  /// How many steps a regular expression may be compiled to; default 2000.
+  ///
+  /// A step is a character, a set, an alternative; `a{50}` has fifty.
+  public var patternSteps: Int
 
   /// Limits that differ from the defaults in what is named.
   public init(
     sourceBytes: Int = 4096, nodes: Int = 512, depth: Int = 32, evaluationBudget: Int = 1_000_000,
-    createdSize: Int = 1_048_576
+    createdSize: Int = 1_048_576, patternSteps: Int = 2000
   ) {
     self.sourceBytes = sourceBytes
     self.nodes = nodes
     self.depth = depth
     self.evaluationBudget = evaluationBudget
     self.createdSize = createdSize
+    self.patternSteps = patternSteps
   }
 
   /// How deep lists and maps may be nested that are compared, or returned as a ``CELValue``.

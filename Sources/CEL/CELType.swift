@@ -60,7 +60,9 @@ public indirect enum CELType: Hashable, Sendable {
     }
   }
 
-  /// Whether values of the two types can be equal, so that asking is no mistake. Numbers of different types can.
+  /// Whether values of the two types can be equal, so that asking is no mistake.
+  ///
+  /// Numbers of different types can.
   func isComparable(with other: CELType) -> Bool {
     switch (self, other) {
     case (.dyn, _), (_, .dyn), (.null, _), (_, .null): true
@@ -72,8 +74,9 @@ public indirect enum CELType: Hashable, Sendable {
     }
   }
 
-  /// Whether a value of this type can be an argument where `formal` is asked for. Parameters of the formal type are
-  /// bound to what they meet, and widened to `dyn` when that is `dyn`.
+  /// Whether a value of this type can be an argument where `formal` is asked for.
+  ///
+  /// Parameters of the formal type are bound to what they meet, and widened to `dyn` when that is `dyn`.
   func matches(_ formal: CELType, _ bound: inout [Int: CELType]) -> Bool {
     switch (self, formal) {
     case (_, .parameter(let number)):

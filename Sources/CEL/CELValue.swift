@@ -4,9 +4,9 @@ public import JSON
 
 /// A value that stands alone: what an evaluation gives, or what is bound to a variable.
 public indirect enum CELValue: Sendable {
-  /// `null`
+  /// `null`.
   case null
-  /// `true` or `false`
+  /// `true` or `false`.
   case bool(Bool)
   /// A 64-bit signed integer.
   case int(Int64)
@@ -33,8 +33,9 @@ public indirect enum CELValue: Sendable {
 }
 
 extension CELValue {
-  /// A JSON value: an integer that fits is an int, or else a uint; other numbers are doubles. Of several members with
-  /// one name the last counts. O(size), recursive as deep as the value.
+  /// A JSON value: an integer that fits is an int, or else a uint; other numbers are doubles.
+  ///
+  /// Of several members with one name the last counts. O(size), recursive as deep as the value.
   public init(_ tree: JSONTree) {
     self.init(tree, .root)
   }
@@ -80,7 +81,9 @@ extension JSONTree {
 // MARK: - In and out of pools
 
 extension Pool {
-  /// Adds a value. `source` says whose pool this is.
+  /// Adds a value.
+  ///
+  /// `source` says whose pool this is.
   mutating func add(_ value: CELValue, as source: Value.Source) -> Value {
     switch value {
     case .null: return .null
@@ -121,8 +124,9 @@ extension Pool {
 // MARK: - Equality
 
 extension CELValue: Equatable {
-  /// Whether both are the same kind and value: `1` and `1.0` differ, and so do maps in another order. Two doubles that
-  /// are not a number are the same.
+  /// Whether both are the same kind and value: `1` and `1.0` differ, and so do maps in another order.
+  ///
+  /// Two doubles that are not a number are the same.
   public static func == (a: CELValue, b: CELValue) -> Bool {
     switch (a, b) {
     case (.null, .null): true

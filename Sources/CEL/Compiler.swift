@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Turns checked syntax into instructions. It walks with a stack of its own, not by recursion.
+/// Turns checked syntax into instructions.
+///
+/// It walks with a stack of its own, not by recursion.
 struct Compiler {
   /// A jump's destination before it is known.
   private typealias Label = UInt32
@@ -16,11 +18,20 @@ struct Compiler {
   }
 
   let syntax: Syntax
+  let environment: CELEnvironment
+  let limits: CELLimits
   private(set) var instructions: [Instruction] = []
   /// Where in the source an error of each instruction points.
   private(set) var positions: [UInt32] = []
   private(set) var constants = Pool()
+  /// What the values of `literals` are made of.
+  ///
+  /// Only those that instructions push are taken over into `constants`.
+  private var known = Pool()
   private(set) var values: [Value] = []
+  private(set) var patterns: [Pattern] = []
+  /// The first pattern that is refused, and where it is in the source.
+  private(set) var badPattern: (failure: Pattern.Failure, position: Int)?
   /// The slots of the variables that are used.
   private(set) var variables: Set<Int> = []
   /// The most values that are on the stack at any time.
@@ -32,13 +43,15 @@ struct Compiler {
   private var indices: [[UInt8]: UInt32] = [:]
   /// Where on the stack the first variable of a scope is.
   private var scopePlaces: [Int: Int] = [:]
-  /// The values of the nodes that are literals, or lists or maps of literals.
+  /// The values of the nodes that are the same in every evaluation, as far as they are known.
   private var literals: [Value?] = []
 
-  init(_ syntax: Syntax) {
+  init(_ syntax: Syntax, _ environment: CELEnvironment, _ limits: CELLimits) {
     self.syntax = syntax
+    self.environment = environment
+    self.limits = limits
     for node in syntax.nodes {
-      let literal = literal(node.kind)
+      let literal = literal(node.kind) ?? folded(node)
       literals.append(literal)
     }
     tasks = [.node(syntax.root)]
@@ -63,13 +76,70 @@ struct Compiler {
     case .int(let value): return Value(value)
     case .uint(let value): return Value(value)
     case .double(let value): return Value(value)
-    case .string(let text): return string(text)
-    case .bytes(let content): return constants.add(text: content, .bytes, as: .constants)
+    case .string(let text): return known.add(text: text, .string, as: .constants)
+    case .bytes(let content): return known.add(text: content, .bytes, as: .constants)
     case .type(let kind): return Value(type: kind)
     case .list(let elements):
       let values = elements.compactMap { $0.isOptional ? nil : literals[$0.value] }
-      return values.count == elements.count ? constants.add(list: values, .list, as: .constants) : nil
+      return values.count == elements.count ? known.add(list: values, .list, as: .constants) : nil
     default: return nil
+    }
+  }
+
+  /// What a node evaluates to whose parts are all known.
+  ///
+  /// One that fails is left to fail when it is evaluated.
+  private mutating func folded(_ node: Syntax.Node) -> Value? {
+    let parts: [Syntax.ID]
+    var code: [Instruction] = []
+    switch node.kind {
+    case .not(let operand): (parts, code) = ([operand], [.not])
+    case .negate(let operand): (parts, code) = ([operand], [.negate])
+    case .binary(let operation, let left, let right): (parts, code) = ([left, right], [instruction(for: operation)])
+    case .index(let operand, let index, false): (parts, code) = ([operand, index], [.index])
+    case .call(let name, let receiver, let arguments):
+      parts = (receiver.map { [$0] } ?? []) + arguments
+      let overloads = Functions.overloads(name, isMember: receiver != nil)
+      // Patterns are compiled once for themselves, and optionals are cheap.
+      guard let function = overloads.first?.function, overloads.contains(where: { $0.takes(parts.count) }),
+        parts.count < 32, function != .matches, function != .or, function != .orValue
+      else { return nil }
+      code = [.call(function, UInt8(truncatingIfNeeded: parts.count))]
+    case .map(let entries):
+      guard entries.allSatisfy({ !$0.isOptional }) else { return nil }
+      parts = entries.flatMap { [$0.key, $0.value] }
+      code = []
+    default: return nil
+    }
+    let values = parts.compactMap { literals[$0] }
+    guard values.count == parts.count else { return nil }
+    var push = values.indices.map { Instruction.constant(UInt32($0)) }
+    if case .map = node.kind {
+      for pair in stride(from: push.count, to: 0, by: -2) { push.insert(.insert, at: pair) }
+      push.insert(.newMap, at: 0)
+    }
+    guard let value = result(of: push + code, values) else { return nil }
+    return known.add(value, as: .constants)
+  }
+
+  private func result(of code: [Instruction], _ values: [Value]) -> CELValue? {
+    let program = Program(
+      code: code, values: values, constants: known, environment: environment,
+      limits: CELLimits(evaluationBudget: 10_000, createdSize: 1024))
+    return try? program.evaluate().get()
+  }
+
+  /// A known value with what it is made of among the constants.
+  private mutating func taken(_ value: Value) -> Value {
+    switch value.kind {
+    case .string: return string(Array(known.bytes[value.range]))
+    case .bytes: return constants.add(text: known.bytes[value.range], .bytes, as: .constants)
+    case .list, .map:
+      // As deep as the source, at most.
+      return constants.add(list: known.lists[value.number].map { taken($0) }, value.kind, as: .constants)
+    case .optional where value.extra != 0:
+      return constants.add(list: known.lists[value.number].map { taken($0) }, .optional, as: .constants)
+    default: return value
     }
   }
 
@@ -105,7 +175,7 @@ struct Compiler {
   private mutating func visit(_ id: Syntax.ID) {
     let node = syntax.nodes[id]
     let position = node.position
-    if let literal = literals[id] { return emit(.constant(constant(literal)), at: position) }
+    if let literal = literals[id] { return emit(.constant(constant(taken(literal))), at: position) }
     switch node.kind {
     case .variable(let slot): emit(.variable(use(slot)), at: position)
     case .local(let local):
@@ -125,7 +195,7 @@ struct Compiler {
     case .negate(let operand): next([.node(operand), .emit(.negate, position)])
     case .binary(let operation, let left, let right):
       if case .relation(let relation) = instruction(for: operation), let literal = literals[right] {
-        return next([.node(left), .emit(.relationToConstant(relation, constant(literal)), position)])
+        return next([.node(left), .emit(.relationToConstant(relation, constant(taken(literal))), position)])
       }
       next([.node(left), .node(right), .emit(instruction(for: operation), position)])
     case .and(let left, let right):
@@ -176,6 +246,9 @@ struct Compiler {
     _ name: String, _ receiver: Syntax.ID?, _ arguments: [Syntax.ID], _ position: Int
   ) {
     let all = (receiver.map { [$0] } ?? []) + arguments
+    if name == "matches", all.count == 2, case .string(let text) = syntax.nodes[all[1]].kind {
+      return next([.node(all[0]), .emit(.match(pattern(text, at: all[1])), position)])
+    }
     let count = UInt8(truncatingIfNeeded: all.count)
     // All overloads of a name are one function; which of them is meant depends on the values.
     let overloads = Functions.overloads(name, isMember: receiver != nil)
@@ -189,6 +262,18 @@ struct Compiler {
       ])
     }
     next(all.map { .node($0) } + [.emit(.call(function, count), position)])
+  }
+
+  /// The number of a pattern that is compiled with the program.
+  ///
+  /// One that cannot be is remembered for the caller.
+  private mutating func pattern(_ text: [UInt8], at id: Syntax.ID) -> UInt32 {
+    do throws(Pattern.Failure) {
+      patterns.append(try Pattern(text, limit: limits.patternSteps))
+    } catch {
+      badPattern = badPattern ?? (error, syntax.nodes[id].position)
+    }
+    return UInt32(max(0, patterns.count - 1))
   }
 
   private mutating func visit(_ comprehension: Syntax.Comprehension, _ position: Int) {
@@ -205,8 +290,13 @@ struct Compiler {
     tasks += [
       .node(comprehension.body),
       .emit(.accumulate(macro, names, start, exit), syntax.nodes[comprehension.body].position),
-      .place(exit), .emit(.endLoop(names), position), .place(end),
+      .place(exit), .emit(.endLoop(names), position),
     ]
+    if macro == .existsOne {
+      // The loop has counted.
+      tasks += [.emit(.constant(constant(Value(1))), position), .emit(.equal, position)]
+    }
+    tasks.append(.place(end))
     next(tasks)
   }
 
@@ -245,7 +335,8 @@ struct Compiler {
   private static func effect(of instruction: Instruction) -> Int {
     switch instruction {
     case .constant, .variable, .local, .selectVariable, .newList, .newMap: 1
-    case .select, .selectOptional, .has, .not, .negate, .relationToConstant, .jump, .jumpIfFalse, .jumpIfTrue, .next,
+    case .select, .selectOptional, .has, .match, .not, .negate, .relationToConstant, .jump, .jumpIfFalse, .jumpIfTrue,
+      .next,
       .unwrapOptional, .jumpIfHasValue,
       .wrapOptional:
       0

@@ -58,7 +58,10 @@ extension Evaluator {
 
   /// The value of a node of a tree of the activation.
   mutating func value(_ activation: borrowing Activation, of node: JSONTree.Node, _ source: Value.Source) -> Value {
-    withTree(activation, source) { JSONValues.plain(node, $0, source) } ?? unescaped(activation, node, source)
+    let (value, size) = withTree(activation, source) { (JSONValues.plain(node, $0, source), $0.range(of: node).count) }
+    guard let value else { return unescaped(activation, node, source) }
+    if value.isNumber { charge(size / 16) }
+    return value
   }
 
   private mutating func unescaped(_ activation: borrowing Activation, _ node: JSONTree.Node, _ source: Value.Source)
@@ -113,10 +116,14 @@ extension Evaluator {
 
   /// The node of a member of a JSON object.
   mutating func member(_ activation: borrowing Activation, _ key: Value, of map: Value) -> JSONTree.Node? {
-    let (node, members) = withTree(activation, map.source) { tree in
-      (withText(activation, key) { name in tree.member(name, of: map.node) }, tree.count(of: map.node))
+    let (node, members, size) = withTree(activation, map.source) { tree in
+      (
+        withText(activation, key) { name in tree.member(name, of: map.node) }, tree.count(of: map.node),
+        tree.range(of: map.node).count
+      )
     }
-    charge(members / 4)
+    // A long name may be compared with others that differ late.
+    charge(members / 4 + (key.byteCount > 64 ? size / 16 : 0))
     return node
   }
 
@@ -129,12 +136,14 @@ extension Evaluator {
       // asked for the member and its value in one go, because each time it is reached its blocks are retained.
       let names = program.constants.bytes
       var node: JSONTree.Node?
+      var cost = 0
       let value = withTree(activation, operand.source) { tree -> Value? in
         guard let found = tree.member(names.span.extracting(name.range), of: operand.node) else { return nil }
         node = found
+        cost = (tree.count(of: operand.node) + tree.range(of: found).count) / 16
         return JSONValues.plain(found, tree, operand.source)
       }
-      charge(1)
+      charge(1 + cost)
       if let value { return value }
       return node.map { unescaped(activation, $0, operand.source) } ?? error(.noSuchKey)
     }
@@ -178,8 +187,9 @@ extension Evaluator {
     }
   }
 
-  /// The place in a list that a number names: a double does when it is whole. Nil when it is no number; out of range
-  /// when there can be no such place.
+  /// The place in a list that a number names: a double does when it is whole.
+  ///
+  /// Nil when it is no number; out of range when there can be no such place.
   static func place(_ key: Value) -> Int? {
     switch key.kind {
     case .int: Int(key.int)
@@ -211,11 +221,16 @@ extension Evaluator {
 
   private mutating func contains(_ activation: borrowing Activation, _ element: Value, _ container: Value) -> Bool {
     guard container.isNode else {
-      for other in list(activation, container) where equals(activation, element, other) { return true }
+      for other in list(activation, container) {
+        charge(1)
+        if fatal != nil { return false }
+        if equals(activation, element, other) { return true }
+      }
       return false
     }
     var next = withTree(activation, container.source) { $0.firstChild(of: container.node) }
     while let node = next, fatal == nil {
+      charge(1)
       let other = value(activation, of: node, container.source)
       if equals(activation, element, other) { return true }
       next = withTree(activation, container.source) { $0.child(after: node, in: container.node) }

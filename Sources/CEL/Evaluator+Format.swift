@@ -42,8 +42,7 @@ extension Evaluator {
       used += 1
       text += part
       guard text.count <= room, fatal == nil else {
-        _ = reserve(room + 1)
-        return error(.tooLarge)
+        return exceeded()
       }
     }
     return create(text)

@@ -114,8 +114,7 @@ extension Evaluator {
       guard element.kind == .string else { return error(.noMatchingOverload) }
       // Checked before it is copied, and counted when it is created.
       guard text.count + between.count + element.byteCount <= room else {
-        _ = reserve(room + 1)
-        return error(.tooLarge)
+        return exceeded()
       }
       if !isFirst { text += between }
       text += copy(activation, element)

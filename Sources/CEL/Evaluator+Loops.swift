@@ -52,18 +52,56 @@ extension Evaluator {
     }
   }
 
-  private mutating func isLast(_ activation: borrowing Activation, _ key: JSONTree.Node, of map: Value) -> Bool {
-    let (isLast, members) = withTree(activation, map.source) { ($0.isLast(key, of: map.node), $0.count(of: map.node)) }
+  private mutating func isLast(
+    _ activation: borrowing Activation, _ key: JSONTree.Node, of map: Value
+  ) -> Bool {
+    guard mayHaveDuplicates(activation, map) else { return true }
+    let (isLast, members) = withTree(activation, map.source) { tree in
+      (tree.isLast(key, of: map.node), tree.count(of: map.node))
+    }
     charge(members / 4)
     return isLast
+  }
+
+  /// Whether an object of JSON may have two members with one name.
+  ///
+  /// Asked once for all members of an object in turn: to look for each of them again would take the square of the time.
+  private mutating func mayHaveDuplicates(_ activation: borrowing Activation, _ map: Value) -> Bool {
+    if let checkedObject, checkedObject.object.source == map.source, checkedObject.object.bits == map.bits {
+      return checkedObject.hasDuplicates
+    }
+    let members = withTree(activation, map.source) { $0.count(of: map.node) }
+    // For a few, looking is cheaper than remembering.
+    guard members > 8 else { return members > 1 }
+    let size = withTree(activation, map.source) { $0.range(of: map.node).count }
+    charge(2 * members + size / 16)
+    let hasDuplicates = withTree(activation, map.source) { tree -> Bool in
+      var hashes: [UInt64] = []
+      hashes.reserveCapacity(members)
+      var next = tree.firstChild(of: map.node)
+      while let key = next {
+        // Two names with one hash only mean more work.
+        hashes.append(tree.withUTF8(of: key) { Texts.hash($0) } ?? 0)
+        next = tree.child(after: key, in: map.node)
+      }
+      hashes.sort()
+      return zip(hashes, hashes.dropFirst()).contains { $0 == $1 }
+    }
+    checkedObject = (map, hasDuplicates)
+    return hasDuplicates
   }
 
   /// The number of entries of a map.
   mutating func size(_ activation: borrowing Activation, ofMap map: Value) -> Int {
     guard map.isNode else { return list(activation, map).count / 2 }
+    let members = withTree(activation, map.source) { $0.count(of: map.node) }
+    guard mayHaveDuplicates(activation, map) else { return members }
     var count = 0
-    var cursor = Cursor(map)
-    while next(activation, &cursor) != nil { count += 1 }
+    var next = withTree(activation, map.source) { $0.firstChild(of: map.node) }
+    while let key = next, fatal == nil {
+      if isLast(activation, key, of: map) { count += 1 }
+      next = withTree(activation, map.source) { $0.child(after: key, in: map.node) }
+    }
     return count
   }
 
@@ -117,6 +155,8 @@ extension Evaluator {
   mutating func accumulate(
     _ activation: borrowing Activation, _ macro: Syntax.Macro, _ names: Int, start: Int, exit: Int
   ) -> Int {
+    // The steps of the body; those of loops within it have been paid for themselves.
+    charge(counter - start)
     let value = pop()
     let soFar = self[below: names]
     let result: Value

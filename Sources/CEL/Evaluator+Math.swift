@@ -2,7 +2,9 @@
 
 /// The math extension.
 extension Evaluator {
-  /// The greatest or least of some numbers, or of those in one list. Of equal ones the first.
+  /// The greatest or least of some numbers, or of those in one list.
+  ///
+  /// Of equal ones the first.
   mutating func extreme(_ activation: borrowing Activation, _ arguments: Arguments, isGreatest: Bool) -> Value {
     var best: Value?
     if arguments.count == 1, arguments.a.kind == .list {
@@ -52,7 +54,9 @@ extension Evaluator {
     }
   }
 
-  /// The functions of bits. A shift by 64 or more leaves nothing but the sign of an int to the right.
+  /// The functions of bits.
+  ///
+  /// A shift by 64 or more leaves nothing but the sign of an int to the right.
   func calculateBits(_ function: Function, _ a: Value, _ b: Value) -> Value {
     guard a.kind == .int || a.kind == .uint else { return error(.noMatchingOverload) }
     switch function {

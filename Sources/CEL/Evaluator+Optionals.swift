@@ -15,7 +15,7 @@ extension Evaluator {
 
   static let noValue = Value(.optional)
 
-  /// `x.?name`
+  /// `x.?name`.
   mutating func selectOptional(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
     switch operand.kind {
     case .error: return operand
@@ -28,7 +28,7 @@ extension Evaluator {
     }
   }
 
-  /// `x[?key]`
+  /// `x[?key]`.
   mutating func optionalElement(_ activation: borrowing Activation, at key: Value, of operand: Value) -> Value {
     if operand.isError { return operand }
     if key.isError { return key }
@@ -70,7 +70,9 @@ extension Evaluator {
     return end
   }
 
-  /// The functions of optionals. Of `or` and `orValue` only what is left when the first has no value.
+  /// The functions of optionals.
+  ///
+  /// Of `or` and `orValue` only what is left when the first has no value.
   mutating func callOptional(
     _ activation: borrowing Activation, _ function: Function, _ a: Value, _ b: Value
   ) -> Value {

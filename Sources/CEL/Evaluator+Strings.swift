@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The string extension. Positions count code points.
+/// The string extension.
+///
+/// Positions count code points.
 extension Evaluator {
   mutating func callString(_ activation: borrowing Activation, _ function: Function, _ arguments: Arguments) -> Value {
     let (a, b, c, d) = (arguments.a, arguments.b, arguments.c, arguments.d)
@@ -10,7 +12,7 @@ extension Evaluator {
     case .charAt:
       guard b.kind == .int else { return error(.noMatchingOverload) }
       let length = length(activation, of: a)
-      if b.int == Int64(length) { return create([]) }
+      if b.int == Int64(length) { return create([UInt8]()) }
       return substring(activation, a, b.int, b.int < .max ? b.int + 1 : b.int, length)
     case .substring:
       guard b.kind == .int, arguments.count == 2 || c.kind == .int else { return error(.noMatchingOverload) }
@@ -74,8 +76,7 @@ extension Evaluator {
     var replaced = 0
     while replaced < limit, position <= text.count {
       guard result.count <= room else {
-        _ = reserve(room + 1)
-        return error(.tooLarge)
+        return exceeded()
       }
       if old.isEmpty {
         // An empty text is found before each code point and at the end.

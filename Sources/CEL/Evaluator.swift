@@ -16,6 +16,8 @@ import JSON
   /// How many bytes and elements may still be created.
   var room: Int
   var fatal: EvaluationError.Reason?
+  /// The object of JSON that was last asked for duplicate names, and whether it has some.
+  var checkedObject: (object: Value, hasDuplicates: Bool)?
   /// The instruction that runs, and the number of values on the stack.
   var counter = 0
   var top = 0
@@ -66,6 +68,12 @@ import JSON
     room -= size
     if room < 0 { fatal = fatal ?? .tooLarge }
     return fatal == nil
+  }
+
+  /// Ends the evaluation because it would create too much.
+  mutating func exceeded() -> Value {
+    fatal = fatal ?? .tooLarge
+    return error(.tooLarge)
   }
 
   // MARK: - Instructions
@@ -136,7 +144,9 @@ import JSON
     return self[below: 0]
   }
 
-  /// The instructions that make lists and maps, call functions and loop. Returns where to go on, if not behind it.
+  /// The instructions that make lists and maps, call functions and loop.
+  ///
+  /// Returns where to go on, if not behind it.
   private mutating func runOther(_ activation: borrowing Activation, _ instruction: Instruction) -> Int? {
     switch instruction {
     case .newList: push(newList(.list))
@@ -160,6 +170,7 @@ import JSON
       let result = call(activation, function, first: first, count: Int(count))
       top = first
       push(result)
+    case .match(let index): self[below: 0] = match(activation, self[below: 0], program.patterns[Int(index)])
     case .refuse(let count):
       top -= Int(count)
       push(error(.noMatchingOverload))

@@ -56,21 +56,28 @@ enum Instruction: BitwiseCopyable, Sendable {
   case insertOptional
   /// Replaces arguments by the result.
   case call(Function, UInt8)
+  /// Replaces a text by whether it matches a pattern of the program.
+  case match(UInt32)
   /// Replaces arguments by the error that no overload takes so many.
   case refuse(UInt8)
   /// When the top is an optional that has a value, goes on at the place with it, or with its value if it is to be
   /// unwrapped; and with an error, if it is no optional.
   case jumpIfHasValue(UInt32, unwrapping: Bool)
-  /// Begins a loop over the top: pushes a cursor, a result and room for one or two variables. What is no list or map
-  /// becomes an error, and it goes on at the place.
+  /// Begins a loop over the top: pushes a cursor, a result and room for one or two variables.
+  ///
+  /// What is no list or map becomes an error, and it goes on at the place.
   case loop(Syntax.Macro, UInt8, UInt32)
-  /// Sets the variables to the next element, or goes on at the place. The number is that of the variables.
+  /// Sets the variables to the next element, or goes on at the place.
+  ///
+  /// The number is that of the variables.
   case next(UInt8, UInt32)
   /// Takes what the body gave into the result, and goes on at the place, or ends the loop at the second.
   case accumulate(Syntax.Macro, UInt8, UInt32, UInt32)
   /// Ends a loop: replaces all that it has pushed, and what it went over, by the result.
   case endLoop(UInt8)
-  /// Takes a bool. `false` goes on at the place with the next element; an error becomes the result.
+  /// Takes a bool.
+  ///
+  /// `false` goes on at the place with the next element; an error becomes the result.
   case filter(UInt8, UInt32, UInt32)
   /// Replaces an optional by its value; one without a value stays, and it goes on at the place, like an error.
   case unwrapOptional(UInt32)

@@ -3,7 +3,9 @@
 import JSON
 
 /// JSON as values (langdef "JSON Data Conversion"): an integer that fits is an int, or else a uint; other numbers are
-/// doubles. A list or map is its node; nothing is copied.
+/// doubles.
+///
+/// A list or map is its node; nothing is copied.
 enum JSONValues {
   /// The value of a node, or nil for a string with an escape in it, whose text is nowhere yet.
   @inline(__always)

@@ -48,7 +48,9 @@ struct Token {
   var end: Int
 }
 
-/// Splits a source into tokens (langdef "Syntax"). A value: copy it to look ahead.
+/// Splits a source into tokens (langdef "Syntax").
+///
+/// A value: copy it to look ahead.
 struct Lexer {
   let source: [UInt8]
   private(set) var position = 0

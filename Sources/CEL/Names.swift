@@ -28,7 +28,9 @@ enum Names {
     nearest(to: name, among: candidates).map { "; did you mean '\($0)'?" } ?? ""
   }
 
-  /// Edits that make one of the other: insert, delete, replace, swap of neighbours. Case costs nothing.
+  /// Edits that make one of the other: insert, delete, replace, swap of neighbours.
+  ///
+  /// Case costs nothing.
   private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     let lower = { (byte: UInt8) in byte &- 65 < 26 ? byte | 0x20 : byte }
     var beforeLast: [Int] = []

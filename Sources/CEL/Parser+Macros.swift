@@ -121,7 +121,7 @@ extension Parser {
   /// A simple name and the comma behind it.
   private mutating func localName(of macro: String) throws(CELError) -> String {
     let name = text(token)
-    guard isName(followedBy: .comma), !Names.keywords.contains(name) else {
+    guard isName(followedBy: .comma) else {
       throw error(.badMacro, "the first argument of \(macro)() is a simple name, for the body to use", at: token.start)
     }
     guard !Names.reserved.contains(name) else {
@@ -133,7 +133,7 @@ extension Parser {
   }
 
   private func isName(followedBy symbol: Token.Symbol) -> Bool {
-    guard token.kind == .name else { return false }
+    guard token.kind == .name, !Names.keywords.contains(text(token)) else { return false }
     var ahead = lexer
     return (try? ahead.next())?.kind == .symbol(symbol)
   }

@@ -30,11 +30,12 @@ extension Parser {
       return try add(.select(operand, field: Array(name.utf8), isOptional: isOptional), at: position)
     }
     if let macro = try macro(name, of: operand, at: nameToken.start) { return macro }
-    let arguments = try arguments()
     if !Functions.isMember(name) {
-      let hint = Names.suggestion(for: name, among: Functions.memberNames)
-      report(error(.unknownFunction, "unknown function '\(name)'\(hint)", at: nameToken.start))
+      report(.unknownFunction, at: nameToken.start) {
+        "unknown function '\(name)'\(Names.suggestion(for: name, among: Functions.memberNames))"
+      }
     }
+    let arguments = try arguments()
     return try add(.call(name: name, receiver: operand, arguments: arguments), at: nameToken.start)
   }
 
@@ -112,8 +113,9 @@ extension Parser {
 
   // MARK: - Names
 
-  /// A variable, a type, a literal word or a call of a function. Of a dotted name the longest prefix that means
-  /// something is used (langdef "Name Resolution").
+  /// A variable, a type, a literal word or a call of a function.
+  ///
+  /// Of a dotted name the longest prefix that means something is used (langdef "Name Resolution").
   private mutating func name(isAbsolute: Bool) throws(CELError) -> Syntax.ID {
     let start = token.start
     let first = text(token)
@@ -170,8 +172,9 @@ extension Parser {
     var token: Token
   }
 
-  /// Looks ahead over `a.b.c` for the longest prefix that has a meaning. Nothing here throws: what cannot be read
-  /// ends the name, and is reported when it is its turn.
+  /// Looks ahead over `a.b.c` for the longest prefix that has a meaning.
+  ///
+  /// Nothing here throws: what cannot be read ends the name, and is reported when it is its turn.
   private func resolve(isAbsolute: Bool) -> Resolution {
     var ahead = self
     var name = ""
@@ -217,15 +220,18 @@ extension Parser {
     }
     try advance()
     if try accept(.leftParenthesis) {
-      let hint =
-        Functions.isMember(name)
-        ? "; it is a method: write x.\(name)(…)" : Names.suggestion(for: name, among: Functions.globalNames)
-      report(error(.unknownFunction, "unknown function '\(name)'\(hint)", at: start))
+      report(.unknownFunction, at: start) {
+        let hint =
+          Functions.isMember(name)
+          ? "; it is a method: write x.\(name)(…)" : Names.suggestion(for: name, among: Functions.globalNames)
+        return "unknown function '\(name)'\(hint)"
+      }
       return try add(.call(name: name, receiver: nil, arguments: arguments()), at: start)
     }
     let candidates = environment.variables.map(\.name) + names.map(\.name)
-    let hint = Names.suggestion(for: name, among: candidates)
-    report(error(.unknownVariable, "unknown variable '\(name)'\(hint)", at: start))
+    report(.unknownVariable, at: start) {
+      "unknown variable '\(name)'\(Names.suggestion(for: name, among: candidates))"
+    }
     return try add(.null, at: start)
   }
 }

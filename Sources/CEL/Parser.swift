@@ -70,8 +70,8 @@ struct Parser {
   }
 
   /// Keeps the first mistake in a name.
-  mutating func report(_ error: CELError) {
-    if firstNameError == nil { firstNameError = error }
+  mutating func report(_ reason: CELError.Reason, at position: Int, _ message: () -> String) {
+    if firstNameError == nil { firstNameError = error(reason, message(), at: position) }
   }
 
   mutating func add(_ kind: Syntax.Kind, at position: Int) throws(CELError) -> Syntax.ID {
@@ -170,7 +170,9 @@ struct Parser {
     }
   }
 
-  /// `Unary`: a run of `!` or of `-` is read in a loop. The last `-` before a number belongs to it.
+  /// `Unary`: a run of `!` or of `-` is read in a loop.
+  ///
+  /// The last `-` before a number belongs to it.
   private mutating func unary() throws(CELError) -> Syntax.ID {
     let symbol: Token.Symbol = isAt(.not) ? .not : .minus
     var positions: [Int] = []

@@ -26,18 +26,25 @@ public final class Program: Sendable {
   let positions: [UInt32]
   let constants: Pool
   let values: [Value]
+  let patterns: [Pattern]
   let stackSize: Int
 
-  /// Compiles any expression. Nothing is evaluated, and the time is bounded by `limits`: no source can make it hang,
-  /// overflow the stack or stop the process.
+  /// Compiles any expression.
+  ///
+  /// Nothing is evaluated, and the time is bounded by `limits`: no source can make it hang, overflow the stack or stop
+  /// the process.
   public init(
     compiling source: String, environment: CELEnvironment = .change, limits: CELLimits = CELLimits()
   ) throws(CELError) {
     // A longer one is refused before it is copied.
-    let bytes = Array(source.utf8.prefix(limits.sourceBytes + 1))
+    let bytes = Array(source.utf8.prefix(max(limits.sourceBytes, limits.sourceBytes &+ 1)))
     let syntax = try Parser.parse(bytes, environment: environment, limits: limits)
     let types = try Checker.check(syntax, environment: environment, source: bytes)
-    let compiled = Compiler(syntax)
+    let compiled = Compiler(syntax, environment, limits)
+    if let (failure, position) = compiled.badPattern {
+      throw CELError(
+        .badPattern, "\(failure.message), at byte \(failure.position) of the pattern", at: position, in: bytes)
+    }
     self.source = source
     self.environment = environment
     self.limits = limits
@@ -47,6 +54,7 @@ public final class Program: Sendable {
     positions = compiled.positions
     constants = compiled.constants
     values = compiled.values
+    patterns = compiled.patterns
     stackSize = compiled.stackSize
   }
 
@@ -60,8 +68,27 @@ public final class Program: Sendable {
     }
   }
 
+  /// A part of a program, for evaluating it while the whole is compiled.
+  init(
+    code: [Instruction], values: [Value], constants: Pool, environment: CELEnvironment, limits: CELLimits
+  ) {
+    source = ""
+    self.environment = environment
+    self.limits = limits
+    type = .dyn
+    variables = []
+    instructions = code
+    positions = []
+    self.constants = constants
+    self.values = values
+    patterns = []
+    stackSize = code.count + 1
+  }
+
   /// Whether it depends on nothing but `path` and `value`, so that it describes a state which a property enters and
-  /// leaves. A filter that uses another variable describes a transition.
+  /// leaves.
+  ///
+  /// A filter that uses another variable describes a transition.
   public var isStateFilter: Bool { variables.isSubset(of: ["path", "value"]) }
 }
 
@@ -78,7 +105,9 @@ extension Program {
     case failed(EvaluationError)
   }
 
-  /// Whether the value is `true`. An error, or a value that is no bool, is no match.
+  /// Whether the value is `true`.
+  ///
+  /// An error, or a value that is no bool, is no match.
   ///
   /// Nothing is allocated for comparisons, logic, arithmetic and text search over variables and literals. What
   /// allocates is the making of lists, maps and texts, and reading a JSON string that has an escape in it.

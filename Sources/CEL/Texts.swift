@@ -55,4 +55,11 @@ enum Texts {
     for index in 0..<text.count where text[index] & 0xC0 != 0x80 { count += 1 }
     return count
   }
+
+  /// FNV-1a.
+  static func hash(_ text: Span<UInt8>) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for index in 0..<text.count { hash = (hash ^ UInt64(text[index])) &* 0x100_0000_01B3 }
+    return hash
+  }
 }

@@ -62,7 +62,9 @@ extension Times {
 
   // MARK: - Points in time
 
-  /// A time in RFC 3339; nil when it is not, or out of range. Digits behind the nanosecond are dropped.
+  /// A time in RFC 3339; nil when it is not, or out of range.
+  ///
+  /// Digits behind the nanosecond are dropped.
   static func timestamp(_ text: [UInt8]) -> Value? {
     var reader = Reader(text)
     guard let year = reader.digits(4), reader.accept("-"), let month = reader.digits(2), reader.accept("-"),
@@ -110,11 +112,10 @@ extension Times {
     var total: Int64 = 0
     repeat {
       guard let part = reader.length() else { return nil }
-      let (sum, overflow) = total.subtractingReportingOverflow(part)
+      let (sum, overflow) = total.addingReportingOverflow(part)
       if overflow { return nil }
       total = sum
     } while !reader.isAtEnd
-    // Counted below zero, where there is one more.
     if !isNegative {
       let (positive, overflow) = Int64(0).subtractingReportingOverflow(total)
       if overflow { return nil }
@@ -183,13 +184,13 @@ extension Times {
       return (isNegative ? -1 : 1) * (hours * 3600 + minutes * 60)
     }
 
-    /// A number and its unit, in nanoseconds.
+    /// A number and its unit, in nanoseconds below zero, where there is one more than above.
     mutating func length() -> Int64? {
       var whole: Int64 = 0
       var hasDigits = false
       while let digit {
         let (product, overflow) = whole.multipliedReportingOverflow(by: 10)
-        let (sum, carry) = product.addingReportingOverflow(Int64(digit))
+        let (sum, carry) = product.subtractingReportingOverflow(Int64(digit))
         if overflow || carry { return nil }
         whole = sum
         hasDigits = true
@@ -205,10 +206,9 @@ extension Times {
       }
       guard let unit = unit() else { return nil }
       let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
-      // A billionth of an hour is 3600 nanoseconds: with full width nothing is lost before the division.
-      let part = billionths.multipliedFullWidth(by: unit)
-      let (quotient, _) = Int64(1_000_000_000).dividingFullWidth(part)
-      let (sum, carry) = product.addingReportingOverflow(quotient)
+      // With full width nothing is lost before the division: a billionth of an hour is 3600 nanoseconds.
+      let (quotient, _) = Int64(1_000_000_000).dividingFullWidth(billionths.multipliedFullWidth(by: unit))
+      let (sum, carry) = product.subtractingReportingOverflow(quotient)
       return overflow || carry ? nil : sum
     }
 

@@ -66,8 +66,9 @@ enum Times {
 extension Value {
   /// A time in milliseconds since 1970, held within the years that a timestamp has.
   init(timestampMilliseconds milliseconds: Int64) {
-    let seconds = milliseconds >= 0 ? milliseconds / 1000 : -((999 - max(milliseconds, .min + 999)) / 1000)
-    let rest = milliseconds - seconds * 1000
+    let seconds = milliseconds >= 0 ? milliseconds / 1000 : (milliseconds + 1) / 1000 - 1
+    // The product can be below the least number, the difference cannot.
+    let rest = milliseconds &- seconds &* 1000
     let range = Times.timestampSeconds
     let held = min(max(seconds, range.lowerBound), range.upperBound)
     self.init(.timestamp, extra: held == seconds ? Int32(rest) * 1_000_000 : 0, bits: UInt64(bitPattern: held))

@@ -21,7 +21,9 @@ struct Value: BitwiseCopyable, Sendable {
     case optional
     /// No value: why, and at which instruction.
     case error
-    /// The state of a loop. Programs cannot see one.
+    /// The state of a loop.
+    ///
+    /// Programs cannot see one.
     case cursor
   }
 
