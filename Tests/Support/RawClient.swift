@@ -6,16 +6,25 @@ package final class RawClient {
   /// The connection as HTTP.
   package let http: HTTPClient
   /// Kept, because a test server that nobody holds shuts down.
-  private let server: TestServer
+  private let server: AnyObject
 
   /// Connects.
   ///
   /// - Parameter receiveBuffer: a small one makes a slow reader.
-  package init(_ server: TestServer, receiveBuffer: Int32? = nil) throws {
+  package convenience init(_ server: TestServer, receiveBuffer: Int32? = nil) throws {
+    try self.init(port: server.port, keeping: server, receiveBuffer: receiveBuffer)
+  }
+
+  /// Connects to an application's server.
+  package convenience init(_ server: ApplicationServer, receiveBuffer: Int32? = nil) throws {
+    try self.init(port: server.port, keeping: server, receiveBuffer: receiveBuffer)
+  }
+
+  private init(port: UInt16, keeping server: AnyObject, receiveBuffer: Int32?) throws {
     self.server = server
     let socket = try BlockingSocket(
-      host: "127.0.0.1", port: server.port, timeout: LiveClient.patience, receiveBuffer: receiveBuffer)
-    http = HTTPClient(socket, authority: "127.0.0.1:\(server.port)")
+      host: "127.0.0.1", port: port, timeout: LiveClient.patience, receiveBuffer: receiveBuffer)
+    http = HTTPClient(socket, authority: "127.0.0.1:\(port)")
   }
 
   /// The connection as a socket.

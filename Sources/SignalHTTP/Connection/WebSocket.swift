@@ -161,7 +161,8 @@ public final class WebSocket: Session {
     guard machine.maySend, !awaitsPong else { return connection.abort(on: loop) }
     awaitsPong = true
     write(on: loop) { machine, output in machine.ping(to: &output) }
-    let patience = max(limits.idleTimeout - limits.pingInterval, .seconds(1))
+    let rest = limits.idleTimeout - limits.pingInterval
+    let patience = rest > .zero ? rest : .seconds(1)
     connection.setDeadline(after: patience, on: loop)
   }
 

@@ -5,7 +5,9 @@ import SignalStore
 import TestSupport
 import Testing
 
-/// What two readers could understand differently. Each row hides a request that sets `smuggled`: it must be refused with
+/// What two readers could understand differently.
+///
+/// Each row hides a request that sets `smuggled`: it must be refused with
 /// one answer and the end of the connection, so that whoever sits before the server never sees a second one.
 @Suite("Request smuggling, RFC 9112 §11.2")
 struct Section11SmugglingTests {
