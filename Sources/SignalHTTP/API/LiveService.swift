@@ -102,7 +102,7 @@ final class LiveService {
 
   // MARK: Messages
 
-  /// `"path":…,"value":…,"revision":…,"time":…`
+  /// Appends `"path":…,"value":…,"revision":…,"time":…` as members of an object that the caller opens and closes.
   func appendMembers(of stored: StoredValue, to text: inout [UInt8]) {
     text.append(literal: #""path":"#)
     let path = stored.path.bytes

@@ -4,8 +4,10 @@
 struct Intake {
   /// How many of them it is done with.
   let consumed: Int
-  /// Whether it stopped before it had seen all it could use, because of output that waits, an answer that is to come, or
-  /// another session that takes over: the rest is offered again as it is. Otherwise it is offered with more behind it.
+  /// Whether it stopped before it had seen all it could use, because of output that waits, an answer that is to come,
+  /// or another session that takes over: the rest is offered again as it is.
+  ///
+  /// Otherwise it is offered with more behind it.
   let isHeldBack: Bool
 }
 

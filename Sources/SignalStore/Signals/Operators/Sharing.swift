@@ -124,7 +124,7 @@ extension DerivedSignal {
   /// A source that sends nothing and does not end.
   public static var never: DerivedSignal { DerivedSignal { _ in Subscription {} } }
 
-  /// A source made from a callback interface:
+  /// A source made from a callback interface.
   ///
   /// `setUp` runs for the first subscriber and gets where to put messages; what it returns runs after the last
   /// subscriber has left. Then it may begin again.
