@@ -195,7 +195,8 @@ struct ConnectionLifeTests {
   @Test func `a client that has sent its last and reads on gets its answer`() throws {
     let test = try TestServer()
     let client = try test.connect(
-      sending: "PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1GET /properties/a HTTP/1.1\r\nHost: x\r\n\r\n")
+      sending: "PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1"
+        + "GET /properties/a HTTP/1.1\r\nHost: x\r\n\r\n")
     client.socket.endSending()
     #expect(try client.receive().status == 201)
     #expect(try client.receive().text == "1")
@@ -282,7 +283,9 @@ struct ResponderTests {
     let waiting = Waiting()
     let server = try server(waiting)
     let client = try server.connect()
-    try client.send("GET /later/1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\nGET /later/3 HTTP/1.1\r\nHost: x\r\n\r\n")
+    try client.send(
+      "GET /later/1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n"
+        + "GET /later/3 HTTP/1.1\r\nHost: x\r\n\r\n")
     let first = try waiting.take(1)
     #expect(first.map(\.target) == ["/later/1"])
     try concurrently(1) { _ in first[0].responder.respond(HTTPResponse(.created, body: [0x31])) }
