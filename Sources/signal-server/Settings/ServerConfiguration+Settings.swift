@@ -70,7 +70,8 @@ extension LiveConfiguration {
         depth: settings.store.pathDepth, segment: settings.store.segmentBytes, path: settings.store.pathBytes),
       expressions: CELLimits(
         sourceBytes: settings.live.filterBytes, nodes: settings.live.filterNodes, depth: settings.live.filterDepth,
-        evaluationBudget: settings.live.filterBudget, createdSize: settings.live.filterCreated))
+        evaluationBudget: settings.live.filterBudget, createdSize: settings.live.filterCreated,
+        patternSteps: settings.live.filterPatternSteps))
   }
 }
 

@@ -67,6 +67,7 @@ struct Settings: Equatable, Sendable {
     var filterDepth = 32
     var filterBudget = 1_000_000
     var filterCreated = 1 << 20
+    var filterPatternSteps = 2000
     var snapshotBytes = 64 << 10
     var turnProperties = 10_000
   }
@@ -142,6 +143,8 @@ extension Settings {
     .integer("live.filter-depth", \.live.filterDepth, 1...128, "nesting of parentheses in an expression"),
     .integer("live.filter-budget", \.live.filterBudget, 1...1_000_000_000, "work of one evaluation, in units of 5 ns"),
     .bytes("live.filter-created", \.live.filterCreated, 1...1 << 30, "text and elements that one evaluation makes"),
+    .integer(
+      "live.filter-pattern-steps", \.live.filterPatternSteps, 1...100_000, "steps that a regular expression compiles to"),
     .bytes("live.snapshot-bytes", \.live.snapshotBytes, 1 << 10...1 << 30, "piece of a snapshot made at a time"),
     .integer(
       "live.turn-properties", \.live.turnProperties, 1...1_000_000, "properties looked at before others have their turn"
