@@ -144,7 +144,8 @@ extension Settings {
     .integer("live.filter-budget", \.live.filterBudget, 1...1_000_000_000, "work of one evaluation, in units of 5 ns"),
     .bytes("live.filter-created", \.live.filterCreated, 1...1 << 30, "text and elements that one evaluation makes"),
     .integer(
-      "live.filter-pattern-steps", \.live.filterPatternSteps, 1...100_000, "steps that a regular expression compiles to"),
+      "live.filter-pattern-steps", \.live.filterPatternSteps, 1...100_000, "steps that a regular expression compiles to"
+    ),
     .bytes("live.snapshot-bytes", \.live.snapshotBytes, 1 << 10...1 << 30, "piece of a snapshot made at a time"),
     .integer(
       "live.turn-properties", \.live.turnProperties, 1...1_000_000, "properties looked at before others have their turn"
