@@ -31,6 +31,14 @@ package final class TestServer: Sendable {
     try client.send(text)
     return client
   }
+
+  /// A new connection on which the server has received the beginning of a request, and waits for its rest.
+  package func connect(beginning text: String) throws -> RawClient {
+    // In one piece with a request before it, whose response shows that it has arrived.
+    let client = try connect(sending: "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n" + text)
+    _ = try client.receive()
+    return client
+  }
 }
 
 extension PropertyStore {

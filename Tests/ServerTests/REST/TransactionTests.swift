@@ -127,7 +127,7 @@ struct ProbeTests {
 
   @Test func `a server that drains is live and not ready`() throws {
     let server = try TestServer()
-    let clients = try ["ready", "live"].map { try server.connect(sending: "GET /health/\($0) HTTP/1.1\r\nHo") }
+    let clients = try ["ready", "live"].map { try server.connect(beginning: "GET /health/\($0) HTTP/1.1\r\nHo") }
     // Both are in the midst of a request when the shutdown begins.
     let third = try server.connect()
     #expect(third.isAlive())
