@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+import CEL
 import Foundation
 import JSON
 import SignalStore
+import TestSupport
 import Testing
 
 @testable import SignalHTTP
@@ -59,19 +61,103 @@ import Testing
     }
   }
 
+  @Test func `every code of the table is sent by someone`() throws {
+    let api = Set(Problem.Code.allCases.map(\.rawValue))
+    let http = Set(HTTPParseError.allCases.map(\.problemCode))
+    // What sessions refuse that is not a fault of the request's bytes.
+    let sessions: Set = [
+      "bad_handshake", "request_timeout", "response_timeout", "too_many_connections", "upgrade_required",
+    ]
+    #expect(try Set(documented().keys) == api.union(http).union(sessions))
+  }
+
   @Test func `the limits of the table have their defaults`() throws {
     let limits = Limits()
     let live = LiveLimits()
     let store = StoreLimits()
-    let expected = [
-      "http.head-bytes": "\(limits.http.headBytes >> 10) KiB",
-      "http.target-bytes": "\(limits.http.targetBytes >> 10) KiB",
-      "http.fields": "\(limits.http.fields)", "live.subscriptions-per-connection": "\(live.subscriptionsPerConnection)",
-      "live.patterns-per-subscription": "\(live.patternsPerSubscription)", "store.value-depth": "\(JSONLimits().depth)",
-      "store.transaction-operations": "\(store.operations)",
-    ]
-    for (setting, value) in expected {
-      #expect(text.contains("`\(setting)` | \(value) |"), "\(setting) is \(value)")
+    func triples(_ number: Int) -> String {
+      number < 1000 ? "\(number)" : "\(triples(number / 1000)) \(String(number % 1000 + 1000).dropFirst())"
     }
+    func grouped(_ number: Int) -> String { number < 10_000 ? "\(number)" : triples(number) }
+    let expected = [
+      "`http.head-bytes`": size(limits.http.headBytes), "`http.target-bytes`": size(limits.http.targetBytes),
+      "`http.fields`": grouped(limits.http.fields), "`http.body-bytes`": size(limits.http.bodyBytes),
+      "`websocket.message-bytes`": size(limits.webSocket.messageBytes), "`store.value-bytes`": size(JSONLimits().bytes),
+      "`store.value-depth`": grouped(JSONLimits().depth),
+      "`live.subscriptions-per-connection`": grouped(live.subscriptionsPerConnection),
+      "`live.patterns-per-subscription`": grouped(live.patternsPerSubscription),
+      "`live.filter-bytes`": size(CELLimits().sourceBytes), "`live.high-water-mark`": size(limits.highWaterMark),
+      "`live.bookmark-interval`": "\(live.bookmarkInterval.components.seconds) s",
+      "`store.properties`": grouped(store.properties), "`store.transaction-operations`": grouped(store.operations),
+      "`store.list-limit`": grouped(live.listLimit),
+      "`store.history-changes`, `store.history-bytes`": "\(grouped(store.historyCount)), \(size(store.historyBytes))",
+      "`http.connections`": grouped(limits.connections),
+    ]
+    var found: [String: String] = [:]
+    for cells in try rows(of: "8 Limits") where cells[2].hasPrefix("`") { found[cells[2]] = cells[3] }
+    #expect(found == expected)
+  }
+
+  private func size(_ bytes: Int) -> String {
+    let mebibytes = bytes >> 20
+    let kibibytes = bytes >> 10 & 1023
+    let parts = [mebibytes > 0 ? "\(mebibytes) MiB" : nil, kibibytes > 0 ? "\(kibibytes) KiB" : nil]
+    return parts.compactMap(\.self).joined(separator: " + ")
+  }
+
+  /// The cells of the rows of a section's tables, from 1 on.
+  private func rows(of title: String) throws -> [[String]] {
+    try section(title).split(separator: "\n").filter { $0.hasPrefix("|") }.map { row in
+      row.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+  }
+
+  // MARK: Against a server
+
+  @Test func `every route of the document exists`() throws {
+    let client = try TestServer().connect()
+    let named = try section("2 HTTP").matches(of: /`(?:GET |POST )?(\/[a-z]+(?:\/[a-z{}]+)?)`/).map { String($0.1) }
+    let routes = Set(named.map { $0.replacing("{path}", with: "a") })
+    #expect(routes == ["/properties/a", "/properties", "/transactions", "/events", "/health/live", "/health/ready"])
+    for route in routes { #expect(try client.request("OPTIONS", route).status == 204) }
+  }
+
+  @Test func `every command of the document is understood`() throws {
+    let server = try TestServer()
+    let client = try LiveClient(server)
+    var types: Set<String> = []
+    for match in try section("3 Live protocol").matches(of: /\{"id":[0-9]+,"type":"([a-z]+)".*?\}(?=`|\n)/) {
+      let type = String(match.1)
+      guard type != "ok", type != "error" else { continue }
+      types.insert(type)
+      try client.send(String(match.0))
+      let reply = try #require(try client.next { $0.int("id") != nil }.last)
+      // It may find nothing to do, but nothing wrong with the command.
+      #expect(reply.type == "ok" || reply.object("error")?.int("status") == 404, "\(match.0): \(reply)")
+    }
+    #expect(types == ["subscribe", "unsubscribe", "set", "delete", "get", "ping"])
+  }
+
+  @Test func `every member of subscribe is understood, in a command and in a URL`() throws {
+    let server = try TestServer()
+    let members = try rows(of: "3 Live protocol").filter {
+      ["required", "all", "true", "–"].contains($0.last { !$0.isEmpty })
+    }
+    .map { $0[1].trimmingCharacters(in: ["`"]) }
+    #expect(members == ["match", "where", "initial", "since", "exit", "oldValue"])
+    let client = try LiveClient(server)
+    let command = #""match":["a"],"where":"value > 1","initial":true,"since":"e.0","exit":true,"oldValue":true"#
+    #expect(try client.subscribe(command).last?.type == "live")
+    let stream = try EventStreamClient(
+      server, query: "match=a&where=value+%3E+1&initial=true&since=e.0&exit=true&oldValue=true")
+    #expect(stream.response.status == 200)
+  }
+
+  @Test func `the hello of the document is that of the server`() throws {
+    let line = try #require(section("3 Live protocol").split(separator: "\n").first { $0.contains(#""type":"hello""#) })
+    let documented = try LiveMessage(line.trimmingCharacters(in: .whitespaces))
+    let hello = try LiveClient(try TestServer()).hello
+    #expect(hello.names == documented.names)
+    #expect(hello.raw("limits") == documented.raw("limits"))
   }
 }
