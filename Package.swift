@@ -48,7 +48,9 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["JSON", "SignalHTTP"], path: "Tests/Support", swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
-    .testTarget(name: "CELTests", dependencies: ["CEL", "JSON"], swiftSettings: strict),
+    .executableTarget(
+      name: "cel-eval", dependencies: ["CEL", "JSON"], path: "Tests/cel-eval", swiftSettings: strict),
+    .testTarget(name: "CELTests", dependencies: ["CEL", "JSON", "cel-eval"], swiftSettings: strict),
     .testTarget(name: "SignalStoreTests", dependencies: ["JSON", "SignalStore"], swiftSettings: strict),
     .testTarget(
       name: "SignalHTTPTests",

@@ -30,20 +30,26 @@ public struct CELEnvironment: Hashable, Sendable {
   ///
   /// When false, arithmetic on an integer and a double has no matching overload, as the language definition says.
   public let mixedArithmetic: Bool
-  /// Whether a program is refused when the types that are known do not fit; true by default.
+  /// Whether a program is refused when the types that are known do not fit, or a name means nothing; true by default.
   ///
   /// When false, the same mistakes are errors of the evaluation.
   public let typeChecking: Bool
+  /// Whether `has`, `all`, `map` and their like are read as macros; true by default.
+  ///
+  /// When false, they are calls of functions that do not exist.
+  public let macros: Bool
 
   /// An environment of these variables; more than ``variableLimit`` is a mistake of the program that asks for it.
   public init(
-    variables: [CELVariable], container: String = "", mixedArithmetic: Bool = true, typeChecking: Bool = true
+    variables: [CELVariable], container: String = "", mixedArithmetic: Bool = true, typeChecking: Bool = true,
+    macros: Bool = true
   ) {
     precondition(variables.count <= Self.variableLimit, "a CEL environment has at most 16 variables")
     self.variables = variables
     self.container = container
     self.mixedArithmetic = mixedArithmetic
     self.typeChecking = typeChecking
+    self.macros = macros
   }
 
   /// What filters over the changes of a store see: `path`, `value`, `oldValue`, `revision`, `op`, `time`.

@@ -33,6 +33,9 @@ public indirect enum CELType: Hashable, Sendable {
   /// In the signature of a function: any type, but the same wherever the number is.
   case parameter(Int)
 
+  /// What is in an empty list, map or optional: nothing yet, so it becomes whatever it is put together with.
+  static let open = CELType.parameter(-1)
+
   /// Whether a value of this type may be `true` or `false`.
   var mayBeBool: Bool { self == .bool || self == .dyn }
 
@@ -42,11 +45,27 @@ public indirect enum CELType: Hashable, Sendable {
   func joined(with other: CELType) -> CELType {
     switch (self, other) {
     case _ where self == other: self
+    case (.open, _): other
+    case (_, .open): self
+    // Of these the definition lets `null` be one.
+    case (.null, .optional), (.null, .timestamp), (.null, .duration): other
+    case (.optional, .null), (.timestamp, .null), (.duration, .null): self
     case (.list(let a), .list(let b)): .list(a.joined(with: b))
     case (.map(let keyA, let valueA), .map(let keyB, let valueB)):
       .map(keyA.joined(with: keyB), valueA.joined(with: valueB))
     case (.optional(let a), .optional(let b)): .optional(a.joined(with: b))
     default: .dyn
+    }
+  }
+
+  /// The type with `dyn` for what is still open.
+  var closed: CELType {
+    switch self {
+    case .open: .dyn
+    case .list(let element): .list(element.closed)
+    case .optional(let value): .optional(value.closed)
+    case .map(let key, let value): .map(key.closed, value.closed)
+    default: self
     }
   }
 
@@ -112,7 +131,7 @@ public indirect enum CELType: Hashable, Sendable {
   /// The type with its parameters replaced by what they were bound to.
   func substituting(_ bound: [Int: CELType]) -> CELType {
     switch self {
-    case .parameter(let number): bound[number] ?? .dyn
+    case .parameter(let number): bound[number] ?? (self == .open ? self : .dyn)
     case .list(let element): .list(element.substituting(bound))
     case .optional(let element): .optional(element.substituting(bound))
     case .map(let key, let value): .map(key.substituting(bound), value.substituting(bound))
@@ -139,6 +158,7 @@ extension CELType: CustomStringConvertible {
     case .list(let element): "list(\(element))"
     case .map(let key, let value): "map(\(key), \(value))"
     case .optional(let value): "optional_type(\(value))"
+    case .open: "dyn"
     case .parameter(let number): String(UnicodeScalar(UInt8(ascii: "A") + UInt8(truncatingIfNeeded: number % 26)))
     }
   }

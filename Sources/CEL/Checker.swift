@@ -8,18 +8,23 @@ struct Checker {
   let environment: CELEnvironment
   let source: [UInt8]
   let syntax: Syntax
-  /// The type of each node.
+  /// The type of each node, as operators and functions see it.
   private(set) var types: [CELType] = []
+  /// The type of each node, with what an empty list or optional leaves open.
+  private var inferred: [CELType] = []
 
   static func check(
     _ syntax: Syntax, environment: CELEnvironment, source: [UInt8]
   ) throws(CELError) -> [CELType] {
     var checker = Checker(environment: environment, source: source, syntax: syntax)
     checker.types.reserveCapacity(syntax.nodes.count)
+    checker.inferred.reserveCapacity(syntax.nodes.count)
     for id in syntax.nodes.indices {
-      let type = try checker.type(of: syntax.nodes[id])
+      var type = try checker.type(of: syntax.nodes[id])
       // Chains of map() can nest a type deeper than the source is; past this nothing is gained by knowing it.
-      checker.types.append(type.isDeeper(than: 32) ? .dyn : type)
+      if type.isDeeper(than: 32) { type = .dyn }
+      checker.inferred.append(type)
+      checker.types.append(type.closed)
     }
     return checker.types
   }
@@ -39,6 +44,7 @@ struct Checker {
     case .string: return .string
     case .bytes: return .bytes
     case .type: return .type
+    case .unknown: return .dyn
     case .variable(let slot): return environment.variables[slot].type
     case .local(let local): return type(of: local)
     case .select(let operand, let field, let isOptional):
@@ -60,6 +66,9 @@ struct Checker {
         try refuse("'-' needs an int or a double, not \(types[operand])", at: node.position)
         return .dyn
       }
+    case .binary(.add, let left, let right):
+      if case .list = types[left], case .list = types[right] { return inferred[left].joined(with: inferred[right]) }
+      return try binary(.add, types[left], types[right], node.position)
     case .binary(let operation, let left, let right):
       return try binary(operation, types[left], types[right], node.position)
     case .and(let left, let right), .or(let left, let right):
@@ -72,16 +81,16 @@ struct Checker {
       if !types[condition].mayBeBool {
         try refuse("the condition of '?:' is a bool, not \(types[condition])", at: node.position)
       }
-      return types[then].joined(with: types[otherwise])
+      return inferred[then].joined(with: inferred[otherwise])
     case .list(let elements):
-      return .list(joined(elements.map { $0.isOptional ? contained(types[$0.value]) : types[$0.value] }))
+      return .list(joined(elements.map { $0.isOptional ? contained(inferred[$0.value]) : inferred[$0.value] }))
     case .map(let entries):
       for entry in entries where !isKey(types[entry.key]) {
         try refuse(
           "a map key is a bool, int, uint or string, not \(types[entry.key])", at: syntax.nodes[entry.key].position)
       }
-      let values = entries.map { $0.isOptional ? contained(types[$0.value]) : types[$0.value] }
-      return .map(joined(entries.map { types[$0.key] }), joined(values))
+      let values = entries.map { $0.isOptional ? contained(inferred[$0.value]) : inferred[$0.value] }
+      return .map(joined(entries.map { inferred[$0.key] }), joined(values))
     case .call(let name, let receiver, let arguments):
       return try call(name, receiver, arguments, node.position)
     case .comprehension(let comprehension):
@@ -96,7 +105,7 @@ struct Checker {
   }
 
   private func joined(_ types: [CELType]) -> CELType {
-    guard let first = types.first else { return .dyn }
+    guard let first = types.first else { return .open }
     return types.dropFirst().reduce(first) { $0.joined(with: $1) }
   }
 

@@ -177,6 +177,7 @@ struct Compiler {
     let position = node.position
     if let literal = literals[id] { return emit(.constant(constant(taken(literal))), at: position) }
     switch node.kind {
+    case .unknown: emit(.unbound, at: position)
     case .variable(let slot): emit(.variable(use(slot)), at: position)
     case .local(let local):
       let place = (scopePlaces[local.scope] ?? 0) + (local.isSecond ? 1 : 0)
@@ -334,7 +335,7 @@ struct Compiler {
   /// How many values more, or fewer, are on the stack after an instruction that does not jump.
   private static func effect(of instruction: Instruction) -> Int {
     switch instruction {
-    case .constant, .variable, .local, .selectVariable, .newList, .newMap: 1
+    case .constant, .unbound, .variable, .local, .selectVariable, .newList, .newMap: 1
     case .select, .selectOptional, .has, .match, .not, .negate, .relationToConstant, .jump, .jumpIfFalse, .jumpIfTrue,
       .next,
       .unwrapOptional, .jumpIfHasValue,

@@ -56,7 +56,7 @@ extension Evaluator {
 
   /// The functions of bits.
   ///
-  /// A shift by 64 or more leaves nothing but the sign of an int to the right.
+  /// A shift by 64 or more leaves nothing.
   func calculateBits(_ function: Function, _ a: Value, _ b: Value) -> Value {
     guard a.kind == .int || a.kind == .uint else { return error(.noMatchingOverload) }
     switch function {
@@ -64,9 +64,9 @@ extension Evaluator {
     case .bitShiftLeft, .bitShiftRight:
       guard b.kind == .int else { return error(.noMatchingOverload) }
       guard b.int >= 0 else { return error(.badArgument) }
-      // Swift's shifts of more than the width do not trap: they shift everything out.
-      if function == .bitShiftLeft { return Value(a.kind, bits: a.bits << b.int) }
-      return a.kind == .int ? Value(a.int >> b.int) : Value(a.uint >> b.int)
+      // Swift's shifts of more than the width do not trap: they shift everything out. The sign of an int is a bit like
+      // the others and does not stay, as the extension defines it.
+      return Value(a.kind, bits: function == .bitShiftLeft ? a.bits << b.int : a.bits >> b.int)
     default:
       guard a.kind == b.kind else { return error(.noMatchingOverload) }
       switch function {

@@ -149,6 +149,7 @@ import JSON
   /// Returns where to go on, if not behind it.
   private mutating func runOther(_ activation: borrowing Activation, _ instruction: Instruction) -> Int? {
     switch instruction {
+    case .unbound: push(error(.unboundVariable))
     case .newList: push(newList(.list))
     case .newMap: push(newList(.map))
     case .append:

@@ -68,7 +68,7 @@ extension Functions {
   static let optionals: [Signature] = [
     .global("optional.of", .optionalOf, [.a], .optional(.a)),
     .global("optional.ofNonZeroValue", .optionalOfNonZeroValue, [.a], .optional(.a)),
-    .global("optional.none", .optionalNone, [], .optional(.dyn)),
+    .global("optional.none", .optionalNone, [], .optional(.open)),
     .member("hasValue", .hasValue, [.optional(.a)], .bool),
     .member("value", .value, [.optional(.a)], .a),
     .member("or", .or, [.optional(.a), .optional(.a)], .optional(.a)),

@@ -7,6 +7,8 @@
 enum Instruction: BitwiseCopyable, Sendable {
   /// Pushes a constant.
   case constant(UInt32)
+  /// Pushes the error that a name has no value.
+  case unbound
   /// Pushes the variable of a slot.
   case variable(UInt8)
   /// Pushes a copy of a place of the stack: a variable of a macro.

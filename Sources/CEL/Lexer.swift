@@ -111,7 +111,8 @@ struct Lexer {
       case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"), 0x0C:
         advance()
       case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "/"):
-        while position < source.count, !Self.isNewline(peek()) { advance() }
+        // A carriage return alone does not end it.
+        while position < source.count, peek() != UInt8(ascii: "\n") { advance() }
       default:
         return
       }

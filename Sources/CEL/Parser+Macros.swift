@@ -4,6 +4,7 @@
 extension Parser {
   /// `has`, whose argument is read as an expression that must end in a selection.
   mutating func globalMacro(_ name: String, at position: Int) throws(CELError) -> Syntax.ID? {
+    guard environment.macros else { return nil }
     switch name {
     case "has": return try has(at: position)
     case "cel.bind": return try bind(at: position)
@@ -33,6 +34,7 @@ extension Parser {
 
   /// A macro in the form of a method, after its opening parenthesis; nil when the name is none.
   mutating func macro(_ name: String, of operand: Syntax.ID, at position: Int) throws(CELError) -> Syntax.ID? {
+    guard environment.macros else { return nil }
     switch name {
     case "all": return try comprehension(.all, of: operand, names: 1...2, filter: .never, at: position)
     case "exists": return try comprehension(.exists, of: operand, names: 1...2, filter: .never, at: position)

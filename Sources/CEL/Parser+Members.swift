@@ -213,7 +213,7 @@ extension Parser {
     }
   }
 
-  /// Reports a name without a meaning, and goes on as if it were `null` or a call.
+  /// Reports a name without a meaning, and goes on as if it were a variable or a call.
   private mutating func unknown(_ name: String, at start: Int) throws(CELError) -> Syntax.ID {
     if Names.reserved.contains(name) {
       throw error(.reservedWord, "'\(name)' is a reserved word", at: start)
@@ -232,6 +232,6 @@ extension Parser {
     report(.unknownVariable, at: start) {
       "unknown variable '\(name)'\(Names.suggestion(for: name, among: candidates))"
     }
-    return try add(.null, at: start)
+    return try add(.unknown, at: start)
   }
 }

@@ -69,9 +69,9 @@ struct Parser {
     return error(.unexpectedToken, "unexpected '\(text(token))' where \(expected) is expected", at: token.start)
   }
 
-  /// Keeps the first mistake in a name.
+  /// Keeps the first mistake in a name, unless the environment leaves such mistakes to the evaluation.
   mutating func report(_ reason: CELError.Reason, at position: Int, _ message: () -> String) {
-    if firstNameError == nil { firstNameError = error(reason, message(), at: position) }
+    if environment.typeChecking, firstNameError == nil { firstNameError = error(reason, message(), at: position) }
   }
 
   mutating func add(_ kind: Syntax.Kind, at position: Int) throws(CELError) -> Syntax.ID {

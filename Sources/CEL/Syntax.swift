@@ -17,6 +17,8 @@ struct Syntax {
     case bytes([UInt8])
     /// A type's name used as a value.
     case type(Value.Kind)
+    /// A name that means nothing; an error when it is evaluated.
+    case unknown
     /// A variable of the environment, by slot.
     case variable(Int)
     /// A variable that a macro has introduced.

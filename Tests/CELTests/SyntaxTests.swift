@@ -154,7 +154,7 @@ import Testing
     expect(source, is: value)
   }
 
-  @Test(arguments: ["1+1", " 1 + 1 ", "1\t+\n1\r\n", "1 // one\n + // plus\r 1 // end", "\u{0C}1+1"])
+  @Test(arguments: ["1+1", " 1 + 1 ", "1\t+\n1\r\n", "1 // one\n + // plus\r !\r\n 1 // end", "\u{0C}1+1"])
   func `white space and comments separate and mean nothing`(_ source: String) {
     expect(source, is: .int(2))
   }

@@ -28,6 +28,11 @@ import Testing
     ("[1, 2][0]", "int"), ("true ? 1 : 'a'", "dyn"), ("true ? 1 : 2", "int"), ("path.split('/')", "list(string)"),
     ("type(1)", "type"), ("{'a': 1}.?a", "optional_type(int)"), ("{'a': 1}.?a.orValue(2)", "int"), ("[]", "list(dyn)"),
     ("null", "null_type"), ("dyn(1)", "dyn"), ("[1].filter(x, x > 0)", "list(int)"), ("lists.range(3)[0]", "int"),
+    ("[[], [[]], [[1]]]", "list(list(list(int)))"), ("[] + [1]", "list(int)"), ("true ? [] : ['a']", "list(string)"),
+    ("{'a': [], 'b': [1]}", "map(string, list(int))"),
+    ("[optional.none(), optional.of(1)]", "list(optional_type(int))"),
+    ("[optional.of(1), null][0]", "optional_type(int)"), ("[time, null]", "list(google.protobuf.Timestamp)"),
+    ("[].map(x, x)[0]", "dyn"), ("optional.none()", "optional_type(dyn)"), ("[[], 1]", "list(dyn)"),
     ("cel.bind(x, 1, x)", "int"), ("value == 1", "bool"), ("b'a'", "bytes"), ("1u", "uint"),
   ])
   func `the type of a program is known before it runs`(_ source: String, _ type: String) throws {
@@ -40,6 +45,20 @@ import Testing
   ])
   func `what may work is left to the evaluation`(_ source: String) throws {
     _ = try Program(compiling: source)
+  }
+
+  @Test(arguments: ["missing == 1 || true", "missing.while() || true", "nothing(1) == 2 || true", "true || path > 1"])
+  func `without the checker names and types are looked up when they are evaluated`(_ source: String) throws {
+    let unchecked = CELEnvironment(variables: CELEnvironment.change.variables, typeChecking: false)
+    #expect(try Program(compiling: source, environment: unchecked).evaluate() == .success(.bool(true)))
+    #expect(throws: CELError.self) { try Program(compiling: source) }
+  }
+
+  @Test(arguments: ["[1].all(x, true)", "has(value.a)", "cel.bind(x, 1, x)"])
+  func `without macros their names are those of functions that do not exist`(_ source: String) throws {
+    let plain = CELEnvironment(variables: CELEnvironment.change.variables, macros: false)
+    _ = try Program(compiling: source)
+    #expect(throws: CELError.self) { try Program(compiling: source, environment: plain) }
   }
 
   @Test func `strict arithmetic refuses what the language leaves undefined`() {
