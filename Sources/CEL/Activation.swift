@@ -40,6 +40,11 @@ public struct Activation: Sendable {
   var tree3: JSONTree = Self.noTree
   var boundTrees = 0
   var pool = Pool()
+  /// Answers for the environment's lookup: the value for a key, or nil when there is none.
+  ///
+  /// Called at most once for each of ``Program/lookupKeys`` in an evaluation, and only for those that decide. Without it,
+  /// using the lookup is the error ``EvaluationError/Reason/unboundVariable``.
+  public var lookup: (@Sendable (String) -> JSONTree?)?
 
   private static let noTree = JSONTree(.null)
 

@@ -6,11 +6,24 @@ public struct CELVariable: Hashable, Sendable {
   public let name: String
   /// What is known of the values; `dyn` for JSON.
   public let type: CELType
+  /// Whether it is a map that is never there as a whole: ``Activation/lookup`` is asked for one key at a time.
+  public let isLookup: Bool
 
   /// Declares a variable.
   public init(_ name: String, _ type: CELType = .dyn) {
     self.name = name
     self.type = type
+    isLookup = false
+  }
+
+  /// Declares a map from strings to JSON whose values are fetched when they are used.
+  ///
+  /// Programs may only use it with constant keys: `properties["a/b"]`, `properties[?"a/b"]`, `properties.a`,
+  /// `has(properties.a)`, `"a/b" in properties`. So ``Program/lookupKeys`` tells before any evaluation what it may need.
+  public init(lookup name: String) {
+    self.name = name
+    type = .map(.string, .dyn)
+    isLookup = true
   }
 }
 
@@ -39,12 +52,14 @@ public struct CELEnvironment: Hashable, Sendable {
   /// When false, they are calls of functions that do not exist.
   public let macros: Bool
 
-  /// An environment of these variables; more than ``variableLimit`` is a mistake of the program that asks for it.
+  /// An environment of these variables; more than ``variableLimit``, or than one lookup, is a mistake of the program
+  /// that asks for it.
   public init(
     variables: [CELVariable], container: String = "", mixedArithmetic: Bool = true, typeChecking: Bool = true,
     macros: Bool = true
   ) {
     precondition(variables.count <= Self.variableLimit, "a CEL environment has at most 16 variables")
+    precondition(variables.count { $0.isLookup } <= 1, "a CEL environment has at most one lookup")
     self.variables = variables
     self.container = container
     self.mixedArithmetic = mixedArithmetic

@@ -28,6 +28,8 @@ public struct CELError: Error, Equatable, Sendable {
     case noMatchingOverload
     /// A macro whose arguments do not have the form it needs.
     case badMacro
+    /// A lookup whose key is not a constant string, or more of them than ``CELLimits/lookupKeys``.
+    case keyNotConstant
     /// A regular expression that the engine refuses.
     case badPattern
     /// A filter whose value can never be `true` or `false`.
@@ -134,6 +136,13 @@ public struct EvaluationError: Error, Equatable, Sendable {
   public init(reason: Reason, position: Int) {
     self.reason = reason
     self.position = position
+  }
+}
+
+extension EvaluationError {
+  /// The line of the source with a caret under the place, below the sentence: three lines for a terminal.
+  public func rendering(in source: String) -> String {
+    CELError(.noMatchingOverload, reason.sentence, at: position, in: Array(source.utf8)).rendering(in: source)
   }
 }
 

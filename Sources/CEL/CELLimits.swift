@@ -43,4 +43,6 @@ public struct CELLimits: Sendable, Equatable {
 
   /// How deep lists and maps may be nested that are compared, or returned as a ``CELValue``.
   static let valueDepth = 512
+  /// How many keys of a lookup one program may use.
+  public static let lookupKeys = 200
 }

@@ -36,6 +36,14 @@ struct Compiler {
   private(set) var variables: Set<Int> = []
   /// The most values that are on the stack at any time.
   private(set) var stackSize = 0
+  /// The keys of the lookup that are used, each once.
+  private(set) var lookupKeys: [String] = []
+  private var lookupIndices: [[UInt8]: Int] = [:]
+  /// Where the lookup is used with more than a constant key.
+  private(set) var badLookup: Int?
+  /// The conditions of a filter that an index can use.
+  private(set) var conjuncts: [FilterConjunct] = []
+  private(set) var isConjunction = false
   private var depth = 0
   private var tasks: [Task] = []
   private var places: [UInt32] = []
@@ -54,6 +62,8 @@ struct Compiler {
       let literal = literal(node.kind) ?? folded(node)
       literals.append(literal)
     }
+    let finder = ConjunctFinder(syntax, environment, literals: literals, known: known)
+    (conjuncts, isConjunction) = (finder.conjuncts, finder.isWhole)
     tasks = [.node(syntax.root)]
     while let task = tasks.popLast() {
       switch task {
@@ -162,6 +172,43 @@ struct Compiler {
     return index
   }
 
+  // MARK: - Lookups
+
+  private func isLookup(_ id: Syntax.ID) -> Bool {
+    if case .variable(let slot) = syntax.nodes[id].kind { environment.variables[slot].isLookup } else { false }
+  }
+
+  /// The key and the use of a node that asks the lookup for a constant key; nil for all other nodes.
+  private mutating func lookup(_ kind: Syntax.Kind) -> (key: Int, use: Evaluator.LookupUse)? {
+    switch kind {
+    case .select(let operand, let field, let isOptional) where isLookup(operand):
+      return (key(field, operand), isOptional ? .optional : .value)
+    case .has(let operand, let field) where isLookup(operand): return (key(field, operand), .presence)
+    case .index(let operand, let index, let isOptional) where isLookup(operand):
+      return constantKey(index).map { (key($0, operand), isOptional ? .optional : .value) }
+    case .binary(.in, let index, let operand) where isLookup(operand):
+      return constantKey(index).map { (key($0, operand), .presence) }
+    default: return nil
+    }
+  }
+
+  private func constantKey(_ id: Syntax.ID) -> [UInt8]? {
+    guard let value = literals[id], value.kind == .string else { return nil }
+    return Array(known.bytes[value.range])
+  }
+
+  private mutating func key(_ text: [UInt8], _ operand: Syntax.ID) -> Int {
+    if case .variable(let slot) = syntax.nodes[operand].kind { variables.insert(slot) }
+    if let index = lookupIndices[text] { return index }
+    guard lookupKeys.count < CELLimits.lookupKeys else {
+      badLookup = badLookup ?? syntax.nodes[operand].position
+      return 0
+    }
+    lookupKeys.append(String(decoding: text, as: UTF8.self))
+    lookupIndices[text] = lookupKeys.count - 1
+    return lookupKeys.count - 1
+  }
+
   // MARK: - Nodes
 
   private mutating func label() -> Label {
@@ -175,17 +222,18 @@ struct Compiler {
   private mutating func visit(_ id: Syntax.ID) {
     let node = syntax.nodes[id]
     let position = node.position
+    if let (key, use) = lookup(node.kind) { return emit(.lookup(UInt32(key), use), at: position) }
     if let literal = literals[id] { return emit(.constant(constant(taken(literal))), at: position) }
     switch node.kind {
     case .unknown: emit(.unbound, at: position)
-    case .variable(let slot): emit(.variable(use(slot)), at: position)
+    case .variable(let slot): emit(.variable(use(slot, at: position)), at: position)
     case .local(let local):
       let place = (scopePlaces[local.scope] ?? 0) + (local.isSecond ? 1 : 0)
       emit(.local(UInt32(place)), at: position)
     case .select(let operand, let field, let isOptional):
       let name = name(field)
       if !isOptional, case .variable(let slot) = syntax.nodes[operand].kind {
-        emit(.selectVariable(use(slot), name), at: position)
+        emit(.selectVariable(use(slot, at: position), name), at: position)
       } else {
         next([.node(operand), .emit(isOptional ? .selectOptional(name) : .select(name), position)])
       }
@@ -301,8 +349,9 @@ struct Compiler {
     next(tasks)
   }
 
-  private mutating func use(_ slot: Int) -> UInt8 {
+  private mutating func use(_ slot: Int, at position: Int) -> UInt8 {
     variables.insert(slot)
+    if environment.variables[slot].isLookup { badLookup = badLookup ?? position }
     return UInt8(truncatingIfNeeded: slot)
   }
 
@@ -335,7 +384,7 @@ struct Compiler {
   /// How many values more, or fewer, are on the stack after an instruction that does not jump.
   private static func effect(of instruction: Instruction) -> Int {
     switch instruction {
-    case .constant, .unbound, .variable, .local, .selectVariable, .newList, .newMap: 1
+    case .constant, .unbound, .variable, .lookup, .local, .selectVariable, .newList, .newMap: 1
     case .select, .selectOptional, .has, .match, .not, .negate, .relationToConstant, .jump, .jumpIfFalse, .jumpIfTrue,
       .next,
       .unwrapOptional, .jumpIfHasValue,

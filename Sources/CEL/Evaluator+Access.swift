@@ -27,6 +27,9 @@ extension Evaluator {
     case .tree1: return body(activation.tree1.text.bytes.span.extracting(value.range))
     case .tree2: return body(activation.tree2.text.bytes.span.extracting(value.range))
     case .tree3: return body(activation.tree3.text.bytes.span.extracting(value.range))
+    default:
+      let bytes = trees[value.source.number].text.bytes
+      return body(bytes.span.extracting(value.range))
     }
   }
 
@@ -52,7 +55,8 @@ extension Evaluator {
     case .tree1: body(activation.tree1)
     case .tree2: body(activation.tree2)
     case .tree3: body(activation.tree3)
-    default: body(activation.tree0)
+    case .tree0: body(activation.tree0)
+    default: body(trees[source.number])
     }
   }
 

@@ -16,6 +16,9 @@ import JSON
   /// How many bytes and elements may still be created.
   var room: Int
   var fatal: EvaluationError.Reason?
+  /// The trees that lookups have fetched, and the value for each key of the program that has been asked for.
+  var trees: [JSONTree] = []
+  var fetched: [Value?] = []
   /// The object of JSON that was last asked for duplicate names, and whether it has some.
   var checkedObject: (object: Value, hasDuplicates: Bool)?
   /// The instruction that runs, and the number of values on the stack.
@@ -150,6 +153,7 @@ import JSON
   private mutating func runOther(_ activation: borrowing Activation, _ instruction: Instruction) -> Int? {
     switch instruction {
     case .unbound: push(error(.unboundVariable))
+    case .lookup(let key, let use): push(lookup(activation, Int(key), use))
     case .newList: push(newList(.list))
     case .newMap: push(newList(.map))
     case .append:

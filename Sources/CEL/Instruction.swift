@@ -11,6 +11,8 @@ enum Instruction: BitwiseCopyable, Sendable {
   case unbound
   /// Pushes the variable of a slot.
   case variable(UInt8)
+  /// Pushes what a key of the program leads to.
+  case lookup(UInt32, Evaluator.LookupUse)
   /// Pushes a copy of a place of the stack: a variable of a macro.
   case local(UInt32)
   /// Replaces the top by its field; the name is a constant.

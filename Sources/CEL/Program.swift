@@ -22,6 +22,15 @@ public final class Program: Sendable {
   /// The names of the variables it uses.
   public let variables: Set<String>
 
+  /// The keys of the environment's lookup that an evaluation may ask for, each once, in the order of their first use.
+  public let lookupKeys: [String]
+  /// Conditions that all hold whenever the value is `true`, for an index over many filters.
+  ///
+  /// They speak of variables that are bound to JSON or text. Empty when there is nothing an index could use.
+  public let conjuncts: [FilterConjunct]
+  /// Whether the value is `true` exactly when all ``conjuncts`` hold, so that it need not be evaluated.
+  public let isConjunction: Bool
+
   let instructions: [Instruction]
   let positions: [UInt32]
   let constants: Pool
@@ -45,9 +54,18 @@ public final class Program: Sendable {
       throw CELError(
         .badPattern, "\(failure.message), at byte \(failure.position) of the pattern", at: position, in: bytes)
     }
+    if let position = compiled.badLookup {
+      throw CELError(
+        .keyNotConstant,
+        "a lookup is used with constant strings, \(CELLimits.lookupKeys) different ones at most", at: position,
+        in: bytes)
+    }
     self.source = source
     self.environment = environment
     self.limits = limits
+    lookupKeys = compiled.lookupKeys
+    conjuncts = compiled.conjuncts
+    isConjunction = compiled.isConjunction
     type = types[syntax.root]
     variables = Set(compiled.variables.map { environment.variables[$0].name })
     instructions = compiled.instructions
@@ -77,6 +95,9 @@ public final class Program: Sendable {
     self.limits = limits
     type = .dyn
     variables = []
+    lookupKeys = []
+    conjuncts = []
+    isConjunction = false
     instructions = code
     positions = []
     self.constants = constants

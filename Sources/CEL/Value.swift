@@ -28,24 +28,35 @@ struct Value: BitwiseCopyable, Sendable {
   }
 
   /// Whose text, list or map it is.
-  enum Source: UInt8, Sendable {
+  struct Source: Hashable, Sendable {
+    let rawValue: UInt8
+
     /// Nobody's: all is in the value.
-    case none
+    static let none = Source(rawValue: 0)
     /// The constants of the program.
-    case constants
+    static let constants = Source(rawValue: 1)
     /// What this evaluation has created.
-    case created
+    static let created = Source(rawValue: 2)
     /// The values bound in the activation that are no JSON.
-    case bound
+    static let bound = Source(rawValue: 3)
     /// The path of the activation.
-    case path
+    static let path = Source(rawValue: 4)
     /// The names of operations.
-    case operations
+    static let operations = Source(rawValue: 5)
     /// A JSON tree of the activation.
-    case tree0
-    case tree1
-    case tree2
-    case tree3
+    static let tree0 = Source(rawValue: 6)
+    static let tree1 = Source(rawValue: 7)
+    static let tree2 = Source(rawValue: 8)
+    static let tree3 = Source(rawValue: 9)
+    private static let fetched: UInt8 = 10
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// A JSON tree that this evaluation has fetched; `CELLimits.lookupKeys` bounds the number.
+    init(fetched number: Int) { rawValue = Self.fetched + UInt8(number) }
+
+    /// The number of a fetched tree.
+    var number: Int { Int(rawValue) - Int(Self.fetched) }
   }
 
   let kind: Kind
