@@ -20,7 +20,8 @@ case $sanitizer in
     # Some imports are wider than they need be with it; that is no error there.
     sed -i 's/treatAllWarnings(as: .error)/treatAllWarnings(as: .warning)/' "$tree/Package.swift"
     export SWIFT_BACKTRACE=enable=no
-    exec swift test --package-path "$tree" --sanitize=thread "$@"
+    # The tests that read the sources would read the copy's, which imports what the lock needs.
+    exec swift test --package-path "$tree" --sanitize=thread --skip ArchitectureTests "$@"
     ;;
   address)
     # Only an optimized build sees reads out of bounds, and the runtime itself leaks at exit.

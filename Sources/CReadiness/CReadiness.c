@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "CReadiness.h"
 
+#include <malloc.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -40,3 +41,11 @@ int creadiness_arm_timer(int descriptor, int64_t nanoseconds) {
 }
 
 int creadiness_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
+void creadiness_set_allocator(int arenas, int map_threshold, int trim_threshold) {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, arenas);
+  mallopt(M_MMAP_THRESHOLD, map_threshold);
+  mallopt(M_TRIM_THRESHOLD, trim_threshold);
+#endif
+}

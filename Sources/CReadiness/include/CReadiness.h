@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What Swift's Glibc module does not expose: epoll, eventfd, timerfd, accept4. Nothing else belongs here.
+// What Swift's Glibc module does not expose: epoll, eventfd, timerfd, accept4, mallopt. Nothing else belongs here.
 #ifndef CREADINESS_H
 #define CREADINESS_H
 
@@ -31,5 +31,8 @@ int creadiness_arm_timer(int descriptor, int64_t nanoseconds);
 
 /// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC; the peer's address is not asked for.
 int creadiness_accept(int listener);
+
+/// Sets three of the allocator's parameters (mallopt(3)); another C library than glibc keeps its own.
+void creadiness_set_allocator(int arenas, int map_threshold, int trim_threshold);
 
 #endif

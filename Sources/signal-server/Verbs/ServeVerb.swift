@@ -41,6 +41,7 @@ struct ServeVerb: AsyncParsableCommand {
     LoggingSystem.bootstrap { _ in LineLogHandler(settings.log) }
     let logger = Logger(label: "signal-server")
     ProcessSignals.ignoreBrokenPipes()
+    Allocator.giveBackFreedMemory()
     let descriptors = DescriptorLimit.raise(toServe: settings.http.connections)
     if let descriptors, descriptors < settings.http.connections {
       logger.warning(
