@@ -137,3 +137,32 @@ extension FilterSubject: CustomStringConvertible {
     }
   }
 }
+
+extension FilterConjunct: CustomStringConvertible {
+  /// The condition as an expression writes it.
+  public var description: String {
+    switch test {
+    case .equal(let scalar): "\(subject) == \(scalar)"
+    case .isIn(let scalars): "\(subject) in [\(scalars.map(\.description).joined(separator: ", "))]"
+    case .less(let scalar): "\(subject) < \(scalar)"
+    case .lessOrEqual(let scalar): "\(subject) <= \(scalar)"
+    case .greater(let scalar): "\(subject) > \(scalar)"
+    case .greaterOrEqual(let scalar): "\(subject) >= \(scalar)"
+    case .hasPrefix(let prefix): "\(subject).startsWith(\(FilterScalar.text(prefix)))"
+    case .present: "has(\(subject))"
+    }
+  }
+}
+
+extension FilterScalar: CustomStringConvertible {
+  /// The value as an expression writes it; a list or map, whose contents are not known, as dots.
+  public var description: String {
+    switch self {
+    case .null: "null"
+    case .bool(let bool): bool ? "true" : "false"
+    case .number(let number): Numbers.text(number)
+    case .text(let text): String(decoding: Texts.quoted(text), as: UTF8.self)
+    case .container: "…"
+    }
+  }
+}

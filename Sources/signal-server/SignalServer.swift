@@ -14,7 +14,7 @@ struct SignalServer: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      ServeVerb.self, GetVerb.self, SetVerb.self, DeleteVerb.self, WatchVerb.self, HealthVerb.self,
+      ServeVerb.self, GetVerb.self, SetVerb.self, DeleteVerb.self, WatchVerb.self, ExplainVerb.self, HealthVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)
 

@@ -89,7 +89,8 @@ import Testing
       "`live.filter-bytes`": size(CELLimits().sourceBytes), "`live.high-water-mark`": size(limits.highWaterMark),
       "`live.bookmark-interval`": "\(live.bookmarkInterval.components.seconds) s",
       "`store.properties`": grouped(store.properties), "`store.transaction-operations`": grouped(store.operations),
-      "`store.list-limit`": grouped(live.listLimit),
+      "`store.list-limit`": grouped(live.listLimit), "`store.computed-properties`": grouped(store.computedProperties),
+      "`store.formula-inputs`": grouped(store.inputs),
       "`store.history-changes`, `store.history-bytes`": "\(grouped(store.historyCount)), \(size(store.historyBytes))",
       "`http.connections`": grouped(limits.connections),
     ]
@@ -118,7 +119,11 @@ import Testing
     let client = try TestServer().connect()
     let named = try section("2 HTTP").matches(of: /`(?:GET |POST )?(\/[a-z]+(?:\/[a-z{}]+)?)`/).map { String($0.1) }
     let routes = Set(named.map { $0.replacing("{path}", with: "a") })
-    #expect(routes == ["/properties/a", "/properties", "/transactions", "/events", "/health/live", "/health/ready"])
+    #expect(
+      routes == [
+        "/properties/a", "/properties", "/transactions", "/events", "/expressions/explain", "/health/live",
+        "/health/ready",
+      ])
     for route in routes { #expect(try client.request("OPTIONS", route).status == 204) }
   }
 

@@ -29,6 +29,8 @@ struct JSONMembers {
     }
   }
 
+  func has(_ name: String) -> Bool { members.contains { $0.name == name } }
+
   mutating func take(_ name: String) -> JSONTree.Node? {
     guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
     return members.remove(at: index).value

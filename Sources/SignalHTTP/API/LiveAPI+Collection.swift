@@ -50,7 +50,7 @@ extension LiveAPI {
     }
     let operations = try problem { () throws(Problem) in
       try body.withSpan { bytes throws(Problem) in
-        try TransactionRequest.operations(bytes, service.configuration, limit: service.store.limits.operations)
+        try TransactionRequest.operations(bytes, service)
       }
     }
     let result: TransactionResult

@@ -42,20 +42,49 @@ extension LiveAPI {
     }
     // RFC 9110 §9.3.4: most likely a part of a value that is put by mistake as if it were all of it.
     guard !head.has(.contentRange) else { throw .problem(Problem(.partialContent, "Content-Range is not taken.")) }
-    let value = try jsonValue(body)
-    let always = try query.bool("always") ?? false
-    let result = try write(path, head, query) { condition throws(StoreError) in
-      try service.store.set(path, value, if: condition, always: always)
-    }
+    let isFormula = head[.contentType].map(isFormulaType) ?? false
+    let result = isFormula ? try define(path, head, query, body) : try set(path, head, query, body)
     response.begin(result.outcome == .created ? .created : .noContent)
     appendRevision(result.revision, &response)
     // RFC 9110 §9.3.4: only when the value was kept byte for byte as it came.
-    if let stored = result.value, stored.value.bytes.count == body.count {
+    if let stored = result.value, !isFormula, stored.value.bytes.count == body.count {
       response.field("ETag", entityTag(stored))
     }
     guard result.outcome == .created else { return response.endWithoutBody() }
     response.field("Location", head.path.array)
     response.endWithoutBody()
+  }
+
+  private func set(
+    _ path: PropertyPath, _ head: borrowing RequestHead, _ query: Query, _ body: ByteView
+  ) throws(APIError) -> OperationResult {
+    let value = try jsonValue(body)
+    let always = try query.bool("always") ?? false
+    return try write(path, head, query) { condition throws(StoreError) in
+      try service.store.set(path, value, if: condition, always: always)
+    }
+  }
+
+  /// Makes the property a computed one.
+  private func define(
+    _ path: PropertyPath, _ head: borrowing RequestHead, _ query: Query, _ body: ByteView
+  ) throws(APIError) -> OperationResult {
+    guard try query.bool("always") == nil else {
+      throw .problem(Problem(.badQuery, "\"always\" is for values, not for formulas."))
+    }
+    guard let source = String(validating: body.array, as: UTF8.self) else {
+      throw .problem(Problem(.badFormula, "The formula is not UTF-8."))
+    }
+    let formula = try problem { () throws(Problem) in try service.formula(source) }
+    return try write(path, head, query) { condition throws(StoreError) in
+      try service.store.define(path, formula, if: condition)
+    }
+  }
+
+  /// Whether a `Content-Type` says that the body is an expression, with or without parameters.
+  private func isFormulaType(_ type: ByteView) -> Bool {
+    let end = type.firstIndex(of: UInt8(ascii: ";")) ?? type.count
+    return type[0..<end].trimmed.equalsIgnoringCase("application/cel")
   }
 
   func deleteProperty(

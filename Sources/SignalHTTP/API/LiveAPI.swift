@@ -42,6 +42,7 @@ final class LiveAPI: RequestHandler {
     case (.property(let path), .delete): try deleteProperty(path, head, &response)
     case (.list, .get), (.list, .head): try listProperties(head, &response)
     case (.transactions, .post): try transact(head, body, &response)
+    case (.explain, .post): try explain(head, body, &response)
     case (.events, .get): return try openEvents(head, &response)
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
@@ -86,7 +87,7 @@ enum APIError: Error {
 /// What stands at a path.
 private enum Route {
   case property(ByteView)
-  case list, transactions, events, live, ready
+  case list, transactions, events, explain, live, ready
 
   init?(_ path: ByteView) {
     let prefix = ByteView("/properties/")
@@ -98,6 +99,8 @@ private enum Route {
       self = .transactions
     } else if path.equals("/events") {
       self = .events
+    } else if path.equals("/expressions/explain") {
+      self = .explain
     } else if path.equals("/health/live") {
       self = .live
     } else if path.equals("/health/ready") {
@@ -110,7 +113,7 @@ private enum Route {
   var allowed: StaticString {
     switch self {
     case .property: "GET, HEAD, PUT, DELETE, OPTIONS"
-    case .transactions: "POST, OPTIONS"
+    case .transactions, .explain: "POST, OPTIONS"
     case .events: "GET, OPTIONS"
     case .list, .live, .ready: "GET, HEAD, OPTIONS"
     }

@@ -13,7 +13,7 @@ final class LiveService {
   /// Filters by their text, so that equal subscriptions compile once.
   ///
   /// Emptied when full: they are cheap to make.
-  private var filters: [String: Filter] = [:]
+  private var filters: [[UInt8]: Filter] = [:]
   private static let filterCacheLimit = 1024
 
   init(
@@ -45,7 +45,9 @@ final class LiveService {
   }
 
   func filter(_ source: String) throws(Problem) -> Filter {
-    if let filter = filters[source] { return filter }
+    // By bytes: equal strings may be written in different ones, which expressions tell apart.
+    let key = Array(source.utf8)
+    if let filter = filters[key] { return filter }
     let filter: Filter
     do {
       filter = try Filter(source, limits: configuration.expressions)
@@ -53,7 +55,7 @@ final class LiveService {
       throw Problem(.badFilter, error.message, position: error.position)
     }
     if filters.count >= Self.filterCacheLimit { filters.removeAll() }
-    filters[source] = filter
+    filters[key] = filter
     return filter
   }
 
@@ -61,6 +63,11 @@ final class LiveService {
 
   /// - Parameter inTransaction: Whether to say which operation it was.
   func problem(_ error: StoreError, inTransaction: Bool) -> Problem {
+    func refusal(_ code: Problem.Code, _ operation: Int) -> Problem {
+      var problem = Problem(code, error.description)
+      if inTransaction { problem.operation = operation }
+      return problem
+    }
     switch error {
     case .conditionFailed(let operation, let current, let revision):
       var problem = Problem(
@@ -69,12 +76,13 @@ final class LiveService {
       problem.current = current.map(currentText) ?? .null
       problem.cursor = Cursor(epoch: store.epoch, revision: revision)
       return problem
-    case .repeatedPath(let operation):
-      var problem = Problem(.duplicatePath, error.description)
-      problem.operation = operation
-      return problem
+    case .repeatedPath(let operation): return refusal(.duplicatePath, operation)
     case .tooManyProperties: return Problem(.storeFull, error.description)
     case .tooManyOperations: return Problem(.tooManyOperations, error.description)
+    case .isComputed(let operation): return refusal(.isComputed, operation)
+    case .cycle(let operation, _): return refusal(.formulaCycle, operation)
+    case .tooManyComputed(let operation, _): return refusal(.tooManyComputed, operation)
+    case .tooManyInputs(let operation, _): return refusal(.tooManyInputs, operation)
     }
   }
 

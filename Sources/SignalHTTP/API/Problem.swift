@@ -40,22 +40,29 @@ struct Problem: Error {
     case unsupportedEncoding = "unsupported_encoding"
     case partialContent = "partial_content"
     case storeFull = "store_full"
+    case badFormula = "bad_formula"
+    case isComputed = "is_computed"
+    case formulaCycle = "formula_cycle"
+    case tooManyComputed = "too_many_computed"
+    case tooManyInputs = "too_many_inputs"
 
     /// The HTTP status, also as a member of the problem.
     var status: Int {
       switch self {
       case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
         .badCondition, .badMessage, .unknownType, .unknownMember, .exitNeedsStateFilter, .duplicatePath,
-        .tooManyOperations, .tooManyPatterns, .tooManySubscriptions, .partialContent:
+        .tooManyOperations, .tooManyPatterns, .tooManySubscriptions, .partialContent,
+        .badFormula, .tooManyInputs:
         400
       case .originRefused: 403
       case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription: 404
       case .methodNotAllowed: 405
       case .notAcceptable: 406
+      case .isComputed, .formulaCycle: 409
       case .preconditionFailed: 412
       case .bodyTooLarge: 413
       case .unsupportedEncoding: 415
-      case .storeFull: 507
+      case .storeFull, .tooManyComputed: 507
       }
     }
 
@@ -91,6 +98,11 @@ struct Problem: Error {
       case .unsupportedEncoding: "The content encoding is not supported"
       case .partialContent: "The body is a part of a value"
       case .storeFull: "The store is full"
+      case .badFormula: "The formula is not valid"
+      case .isComputed: "The property is computed"
+      case .formulaCycle: "The formula would depend on its own value"
+      case .tooManyComputed: "There are too many computed properties"
+      case .tooManyInputs: "The formula reads too many properties"
       }
     }
 

@@ -36,7 +36,9 @@ struct PropertyListPage {
       text.appendJSON(stored.revision.number)
       text.append(literal: #","time":""#)
       stored.time.write(to: &text)
-      text.append(literal: asLines ? "\"}\n" : "\"}")
+      text.append(UInt8(ascii: "\""))
+      if let computation = stored.computation { Self.append(computation, to: &text) }
+      text.append(literal: asLines ? "}\n" : "}")
       count += 1
     }
     next = scan.isAtEnd ? nil : scan.visited
@@ -46,6 +48,16 @@ struct PropertyListPage {
       text.append(literal: #","next":"#)
       let path = next.bytes
       text.appendJSON(utf8: path.span)
+    }
+    text.append(UInt8(ascii: "}"))
+  }
+  /// The member that tells a computed property from others.
+  private static func append(_ computation: Computation, to text: inout [UInt8]) {
+    text.append(literal: #","computed":{"formula":"#)
+    text.appendJSON(computation.formula.source)
+    if let error = computation.error {
+      text.append(literal: #","error":"#)
+      text.appendJSON(error)
     }
     text.append(UInt8(ascii: "}"))
   }

@@ -7,9 +7,9 @@ enum TransactionRequest {
   /// Parses the operations.
   ///
   /// A problem names the operation it is about.
-  static func operations(
-    _ body: Span<UInt8>, _ configuration: LiveConfiguration, limit: Int
-  ) throws(Problem) -> [PropertyStore.Operation] {
+  static func operations(_ body: Span<UInt8>, _ service: LiveService) throws(Problem) -> [PropertyStore.Operation] {
+    let configuration = service.configuration
+    let limit = service.store.limits.operations
     let tree: JSONTree
     do throws(JSONError) {
       // Three levels stand around a value: the request, the list, the operation.
@@ -31,7 +31,7 @@ enum TransactionRequest {
     operations.reserveCapacity(tree.count(of: list))
     for node in tree.elements(of: list) {
       do throws(Problem) {
-        operations.append(try operation(tree, node, configuration))
+        operations.append(try operation(tree, node, service))
       } catch {
         var problem = error
         problem.operation = operations.count
@@ -42,8 +42,9 @@ enum TransactionRequest {
   }
 
   private static func operation(
-    _ tree: JSONTree, _ node: JSONTree.Node, _ configuration: LiveConfiguration
+    _ tree: JSONTree, _ node: JSONTree.Node, _ service: LiveService
   ) throws(Problem) -> PropertyStore.Operation {
+    let configuration = service.configuration
     guard var members = JSONMembers(tree, node, of: "An operation") else {
       throw Problem(.badMessage, "An operation is a JSON object.")
     }
@@ -59,7 +60,10 @@ enum TransactionRequest {
       }
       operation = .set(path, value, if: condition, always: try members.bool("always") ?? false)
     case "delete": operation = .delete(path, if: condition)
-    default: throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set or delete.")
+    case "define":
+      guard let source = try members.string("formula") else { throw members.missing("formula") }
+      operation = .define(path, try service.formula(source), if: condition)
+    default: throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set, delete or define.")
     }
     try members.end()
     return operation

@@ -7,7 +7,7 @@ import SignalStore
 ///
 /// Two are equal when their texts are.
 final class Filter: Hashable, Sendable {
-  private let program: Program
+  let program: Program
 
   init(_ source: String, limits: CELLimits) throws(CELError) {
     program = try Program(filter: source, environment: .change, limits: limits)
@@ -19,9 +19,17 @@ final class Filter: Hashable, Sendable {
   /// Whether it can be asked of a property that is not just changing.
   var isListable: Bool { program.variables.isDisjoint(with: ["oldValue", "op"]) }
 
-  static func == (a: Filter, b: Filter) -> Bool { a === b || a.program.source == b.program.source }
+  /// Conditions that all hold whenever it does.
+  var conjuncts: [FilterConjunct] { program.conjuncts }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(program.source) }
+  // By bytes: two texts that look alike may hold strings that the language tells apart.
+  static func == (a: Filter, b: Filter) -> Bool {
+    a === b || a.program.source.utf8.elementsEqual(b.program.source.utf8)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    for byte in program.source.utf8 { hasher.combine(byte) }
+  }
 
   /// Whether it holds after a change: of the new value, or of the whole change.
   func holds(forNew change: inout FilteredChange) -> Bool { change.count(change.withNew { program.match($0) }) }
@@ -30,11 +38,17 @@ final class Filter: Hashable, Sendable {
   func holds(forOld change: inout FilteredChange) -> Bool { change.count(change.withOld { program.match($0) }) }
 
   /// Whether it holds for a property at rest: as if it had just been set.
-  func holds(forStored stored: StoredValue) -> Bool {
-    program.matches(
-      Activation(
-        path: stored.path.bytes, value: JSONTree(stored.value), revision: Int(clamping: stored.revision.number),
-        milliseconds: stored.time.milliseconds))
+  func holds(forStored stored: StoredValue) -> Bool { program.matches(Self.activation(of: stored)) }
+
+  /// The same for whoever wants to know why it failed.
+  func test(_ stored: StoredValue) -> Result<Bool, EvaluationError> {
+    program.evaluate(Self.activation(of: stored)).map(\.isTrue)
+  }
+
+  private static func activation(of stored: StoredValue) -> Activation {
+    Activation(
+      path: stored.path.bytes, value: JSONTree(stored.value), revision: Int(clamping: stored.revision.number),
+      milliseconds: stored.time.milliseconds)
   }
 
   /// Whether it holds for what is at a path, which may be nothing: `value` is `null` then.
@@ -55,11 +69,15 @@ struct FilteredChange {
 
   init(_ change: Change) { self.change = change }
 
+  /// The value after the change.
+  private(set) lazy var newTree = change.new.map { JSONTree($0.value) }
+  /// The value before the change.
+  private(set) lazy var oldTree = change.old.map { JSONTree($0.value) }
+
   fileprivate mutating func withNew<Result>(_ body: (borrowing Activation) -> Result) -> Result {
     if let new { return body(new) }
     let made = Activation(
-      path: change.path.bytes, value: change.new.map { JSONTree($0.value) },
-      oldValue: change.old.map { JSONTree($0.value) }, revision: Int(clamping: change.revision.number),
+      path: change.path.bytes, value: newTree, oldValue: oldTree, revision: Int(clamping: change.revision.number),
       op: change.op == .set ? .set : .delete, milliseconds: change.time.milliseconds)
     new = made
     return body(made)
@@ -67,7 +85,7 @@ struct FilteredChange {
 
   fileprivate mutating func withOld<Result>(_ body: (borrowing Activation) -> Result) -> Result {
     if let old { return body(old) }
-    let made = Activation(path: change.path.bytes, value: change.old.map { JSONTree($0.value) })
+    let made = Activation(path: change.path.bytes, value: oldTree)
     old = made
     return body(made)
   }

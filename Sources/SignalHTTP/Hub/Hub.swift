@@ -14,10 +14,13 @@ final class Hub: TurnParticipant {
   private let mailbox: Mailbox
   private let bookmarkNanoseconds: UInt64
   private var feed: Subscription?
-  private var trie = PatternTrie<Int>()
+  private var trie = PatternTrie<Target>()
+  private var indexedFilters = IndexedFilters()
   private var groups: [SubscriptionGroup?] = []
   private var freeGroups: [Int] = []
   private var indexes: [SubscriptionGroup.Key: Int] = [:]
+  /// Groups that a change may concern; kept for its memory.
+  private var candidates: [Int] = []
   private var touched: [SubscriptionGroup] = []
   private var touchedByCommit: [SubscriptionGroup] = []
   /// The last revision whose changes the groups have been given.
@@ -62,7 +65,7 @@ final class Hub: TurnParticipant {
   func cancel(_ membership: Membership) {
     let group = membership.group
     guard group.leave(membership), group.members.isEmpty else { return }
-    for pattern in group.key.options.patterns { trie.remove(pattern, group.index) }
+    removeTarget(of: group)
     indexes[group.key] = nil
     groups[group.index] = nil
     freeGroups.append(group.index)
@@ -75,8 +78,35 @@ final class Hub: TurnParticipant {
     let group = SubscriptionGroup(key, index: index, writer: writer, epoch: store.epoch, now: now)
     if index == groups.count { groups.append(group) } else { groups[index] = group }
     indexes[key] = index
-    for pattern in key.options.patterns { trie.add(pattern, index) }
+    addTarget(of: group)
     return group
+  }
+
+  /// What a pattern leads to.
+  private enum Target: Hashable {
+    case group(Int)
+    /// Groups with the same patterns, to be found by their filters.
+    case index(Int)
+  }
+
+  private func addTarget(of group: SubscriptionGroup) {
+    let options = group.key.options
+    if let conjunct = options.filter.flatMap(FilterIndex.conjunct) {
+      guard let new = indexedFilters.insert(group.index, conjunct, for: options.patterns) else { return }
+      for pattern in options.patterns { trie.add(pattern, .index(new)) }
+    } else {
+      for pattern in options.patterns { trie.add(pattern, .group(group.index)) }
+    }
+  }
+
+  private func removeTarget(of group: SubscriptionGroup) {
+    let options = group.key.options
+    if let conjunct = options.filter.flatMap(FilterIndex.conjunct) {
+      guard let empty = indexedFilters.remove(group.index, conjunct, for: options.patterns) else { return }
+      for pattern in options.patterns { trie.remove(pattern, .index(empty)) }
+    } else {
+      for pattern in options.patterns { trie.remove(pattern, .group(group.index)) }
+    }
   }
 
   /// Sees to it that changes come in; false when they did not before.
@@ -107,8 +137,15 @@ final class Hub: TurnParticipant {
   private func route(_ commit: Commit, on loop: isolated EventLoop) {
     for change in commit {
       var filtered = FilteredChange(change)
-      trie.forEachMatch(change.path) { index in
-        guard let group = groups[index], group.append(&filtered) else { return }
+      candidates.removeAll(keepingCapacity: true)
+      trie.forEachMatch(change.path) { target in
+        switch target {
+        case .group(let group): candidates.append(group)
+        case .index(let index): indexedFilters.addCandidates(index, &filtered, to: &candidates)
+        }
+      }
+      for candidate in candidates {
+        guard let group = groups[candidate], group.append(&filtered) else { continue }
         if !group.isInCommit {
           group.isInCommit = true
           touchedByCommit.append(group)

@@ -11,6 +11,8 @@ extension PropertyStore {
       case set(JSONText, always: Bool)
       /// Removes it, if it is there.
       case delete
+      /// Makes it a computed property: its value is that of the formula, now and after every change of an input.
+      case define(Formula)
     }
 
     /// The property.
@@ -19,6 +21,10 @@ extension PropertyStore {
     public var action: Action
     /// What must be true of it before the transaction.
     public var condition: Condition
+
+    var isDefinition: Bool {
+      if case .define = action { true } else { false }
+    }
 
     /// Makes a step of its parts.
     public init(_ action: Action, _ path: PropertyPath, if condition: Condition = .any) {
@@ -37,6 +43,11 @@ extension PropertyStore {
     /// A step that removes the property, if it is there.
     public static func delete(_ path: PropertyPath, if condition: Condition = .any) -> Operation {
       Operation(.delete, path, if: condition)
+    }
+
+    /// A step that makes the property a computed one.
+    public static func define(_ path: PropertyPath, _ formula: Formula, if condition: Condition = .any) -> Operation {
+      Operation(.define(formula), path, if: condition)
     }
   }
 }

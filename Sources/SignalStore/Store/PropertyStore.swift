@@ -25,7 +25,9 @@ import Synchronization
 /// 5. The time of a change is not before that of the change before it, also when the clock is set
 ///    back.
 /// 6. No code of yours is called, and nothing of yours is released, while the lock of the store is
-///    held.
+///    held; but for a ``Formula``, which belongs to the change of its inputs.
+/// 7. A computed property has, at every revision, the value that follows from its inputs at that
+///    revision: nobody sees an input without what depends on it. Each is computed once per commit.
 public final class PropertyStore: Sendable {
   /// The name of the history that the revisions of this store count in.
   public let epoch: Epoch
@@ -119,6 +121,20 @@ public final class PropertyStore: Sendable {
   @discardableResult
   public func delete(_ path: PropertyPath, if condition: Condition = .any) throws(StoreError) -> OperationResult {
     try carryOut(.delete(path, if: condition))
+  }
+
+  /// Makes the property a computed one, if the condition holds: its value is that of the formula, now and after every
+  /// change of an input, in the same commit as that change.
+  ///
+  /// It cannot be set from then on; ``delete(_:if:)`` frees its path. When the formula fails, the value is `null`, and
+  /// ``StoredValue/computation`` tells why.
+  ///
+  /// - Throws: ``StoreError``; nothing is changed then.
+  @discardableResult
+  public func define(
+    _ path: PropertyPath, _ formula: Formula, if condition: Condition = .any
+  ) throws(StoreError) -> OperationResult {
+    try carryOut(.define(path, formula, if: condition))
   }
 
   /// Carries out all operations as one change of the store, or none of them.

@@ -16,6 +16,14 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyProperties(limit: Int)
   /// The transaction has more operations than ``StoreLimits/operations``.
   case tooManyOperations(limit: Int)
+  /// The property is computed, so it cannot be set; deleting it makes its path free.
+  case isComputed(operation: Int)
+  /// The formula would read its own value, over these properties: the first and the last are the one to be defined.
+  case cycle(operation: Int, [PropertyPath])
+  /// There would be more computed properties than ``StoreLimits/computedProperties`` allows.
+  case tooManyComputed(operation: Int, limit: Int)
+  /// The formula has more inputs than ``StoreLimits/inputs``.
+  case tooManyInputs(operation: Int, limit: Int)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -34,6 +42,14 @@ extension StoreError: CustomStringConvertible {
       "The store is full: it holds at most \(limit) properties."
     case .tooManyOperations(let limit):
       "The transaction has more than \(limit) operations."
+    case .isComputed(let operation):
+      "Operation \(operation) sets a computed property; its value follows from others."
+    case .cycle(_, let cycle):
+      "The formula would depend on its own value: \(cycle.map(\.description).joined(separator: " → "))."
+    case .tooManyComputed(_, let limit):
+      "There are at most \(limit) computed properties."
+    case .tooManyInputs(_, let limit):
+      "A formula reads at most \(limit) properties."
     }
   }
 }

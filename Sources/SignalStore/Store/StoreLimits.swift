@@ -19,14 +19,23 @@ public struct StoreLimits: Equatable, Sendable {
   public var historyCount: Int
   /// Most bytes that these changes may keep alive; 64 MiB unless told otherwise.
   public var historyBytes: Int
+  /// Most computed properties; 10 000 unless told otherwise.
+  ///
+  /// Those that depend on a change, directly or not, are all computed while the change is carried out: others wait.
+  public var computedProperties: Int
+  /// Most properties that the formula of one computed property may read; 64 unless told otherwise.
+  public var inputs: Int
 
   /// Limits with the defaults, or with those given instead.
   public init(
-    properties: Int = 1_000_000, operations: Int = 1000, historyCount: Int = 100_000, historyBytes: Int = 64 << 20
+    properties: Int = 1_000_000, operations: Int = 1000, historyCount: Int = 100_000, historyBytes: Int = 64 << 20,
+    computedProperties: Int = 10_000, inputs: Int = 64
   ) {
     self.properties = properties
     self.operations = operations
     self.historyCount = historyCount
     self.historyBytes = historyBytes
+    self.computedProperties = computedProperties
+    self.inputs = inputs
   }
 }

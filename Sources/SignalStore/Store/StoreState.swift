@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 /// What the lock of a ``PropertyStore`` guards, and how an operation changes it.
 ///
 /// Each operation is judged first and carried out afterwards, so that a refusal finds nothing to
@@ -9,6 +11,7 @@ struct StoreState: Sendable {
   private(set) var tree = PathTree()
   private(set) var revision: Revision = 0
   private(set) var history: History
+  private var formulas = FormulaGraph()
   private var time = Timestamp(milliseconds: .min)
   private let epoch: Epoch
   private let limits: StoreLimits
@@ -23,6 +26,11 @@ struct StoreState: Sendable {
   mutating func carryOut(
     _ operation: PropertyStore.Operation, at now: Timestamp, _ changes: Signal<Commit>
   ) throws(StoreError) -> (OperationResult, History.Dropped?) {
+    // Most operations have nothing to do with computed properties, and need none of the lists of a transaction.
+    guard formulas.isEmpty, !operation.isDefinition else {
+      let (result, dropped) = try carryOut([operation], at: now, changes)
+      return (result.results[0], dropped)
+    }
     let current = tree.value(at: operation.path)
     let outcome = try judge(operation, 0, current)
     if outcome == .unchanged {
@@ -30,7 +38,9 @@ struct StoreState: Sendable {
     }
     if outcome == .created, tree.count >= limits.properties { throw .tooManyProperties(limit: limits.properties) }
     advance(to: now)
-    let change = apply(operation, to: current)
+    guard let change = apply(operation, to: current) else {
+      preconditionFailure("A definition is no change by itself.")
+    }
     let result = OperationResult(outcome: outcome, value: change.new ?? current, revision: revision)
     return (result, commit(Commit(change), changes))
   }
@@ -54,18 +64,16 @@ struct StoreState: Sendable {
       judged.append((outcome, current))
     }
     if growth > 0, tree.count + growth > limits.properties { throw .tooManyProperties(limit: limits.properties) }
+    let defined = try define(operations, judged.map(\.outcome))
     if isChange { advance(to: now) }
     var made: [Change] = []
-    var results: [OperationResult] = []
-    results.reserveCapacity(operations.count)
-    for (operation, (outcome, current)) in zip(operations, judged) {
-      var value = current
-      if outcome != .unchanged {
-        let change = apply(operation, to: current)
-        value = change.new ?? current
-        made.append(change)
-      }
-      results.append(OperationResult(outcome: outcome, value: value, revision: revision))
+    for (operation, (outcome, current)) in zip(operations, judged) where outcome != .unchanged {
+      if let change = apply(operation, to: current) { made.append(change) }
+    }
+    if isChange, !formulas.isEmpty { compute(defined, &made) }
+    let results = zip(operations, judged).map { operation, judged in
+      let value = judged.outcome == .deleted ? judged.current : tree.value(at: operation.path)
+      return OperationResult(outcome: judged.outcome, value: value, revision: revision)
     }
     let dropped = made.first.flatMap { commit(Commit($0, rest: Array(made.dropFirst())), changes) }
     return (TransactionResult(revision: revision, results: results), dropped)
@@ -81,7 +89,11 @@ struct StoreState: Sendable {
     switch operation.action {
     case .set(let value, let always):
       guard let current else { return .created }
+      if current.computation != nil { throw .isComputed(operation: index) }
       return always || current.value != value ? .replaced : .unchanged
+    case .define(let formula):
+      guard let current else { return .created }
+      return current.computation?.formula == formula ? .unchanged : .replaced
     case .delete:
       return current == nil ? .unchanged : .deleted
     }
@@ -93,7 +105,9 @@ struct StoreState: Sendable {
   }
 
   /// Carries out, at the current revision and time, an operation that changes the property.
-  private mutating func apply(_ operation: PropertyStore.Operation, to current: StoredValue?) -> Change {
+  ///
+  /// A definition changes nothing here: what it gives is computed when all operations have been carried out.
+  private mutating func apply(_ operation: PropertyStore.Operation, to current: StoredValue?) -> Change? {
     switch operation.action {
     case .set(let value, _):
       // The path of the current value, so that the same memory serves them all.
@@ -101,12 +115,80 @@ struct StoreState: Sendable {
       let new = StoredValue(path: path, value: value, revision: revision, time: time)
       let old = tree.set(new)
       return Change(set: new, replacing: old)
+    case .define:
+      return nil
     case .delete:
       guard let old = tree.remove(operation.path) else {
         preconditionFailure("The property to be deleted was there when the operation was judged.")
       }
       return Change(delete: old, revision: revision, time: time)
     }
+  }
+
+  // MARK: Computed properties
+
+  /// Takes what the operations say of computed properties into the graph, or refuses them all.
+  ///
+  /// - Returns: The properties that are to be computed because they are new or have another formula.
+  private mutating func define(
+    _ operations: [PropertyStore.Operation], _ outcomes: [OperationResult.Outcome]
+  ) throws(StoreError) -> [PropertyPath] {
+    guard !formulas.isEmpty || operations.contains(where: \.isDefinition) else { return [] }
+    var graph = formulas
+    // First what goes, so that the order of the operations does not matter.
+    for (operation, outcome) in zip(operations, outcomes) where outcome == .deleted { graph.remove(operation.path) }
+    var defined: [PropertyPath] = []
+    for index in operations.indices where outcomes[index] != .unchanged {
+      guard case .define(let formula) = operations[index].action else { continue }
+      if formula.inputs.count > limits.inputs { throw .tooManyInputs(operation: index, limit: limits.inputs) }
+      if let cycle = graph.define(formula, at: operations[index].path) { throw .cycle(operation: index, cycle) }
+      if graph.count > limits.computedProperties {
+        throw .tooManyComputed(operation: index, limit: limits.computedProperties)
+      }
+      defined.append(operations[index].path)
+    }
+    formulas = graph
+    return defined
+  }
+
+  /// Computes what is new and what depends on the changes, each property once and after everything that it reads.
+  private mutating func compute(_ defined: [PropertyPath], _ made: inout [Change]) {
+    var queue = FormulaQueue()
+    for path in defined { queue.insert(path, rank: formulas.rank(of: path)) }
+    for change in made { formulas.addReaders(of: change.path, to: &queue) }
+    while let path = queue.popFirst() {
+      guard let change = compute(path) else { continue }
+      made.append(change)
+      formulas.addReaders(of: path, to: &queue)
+    }
+  }
+
+  /// Gives a computed property the value that follows from its inputs; nil when it has that already.
+  private mutating func compute(_ path: PropertyPath) -> Change? {
+    guard let formula = formulas.computation(at: path)?.formula else { return nil }
+    let value: JSONText
+    let computation: Computation?
+    switch formula.evaluate({ tree.value(at: $0) }) {
+    case .value(let result):
+      value = result
+      computation = formulas.note(nil, at: path)
+    case .failure(let error):
+      value = .null
+      computation = formulas.note(error, at: path)
+    }
+    let current = tree.value(at: path)
+    if let current, current.computation?.formula == formula, current.value == value {
+      // The reason of a failure may have changed; that is no change of the value.
+      if current.computation != computation {
+        _ = tree.set(
+          StoredValue(
+            path: current.path, value: value, revision: current.revision, time: current.time, computation: computation))
+      }
+      return nil
+    }
+    let new = StoredValue(
+      path: current?.path ?? path, value: value, revision: revision, time: time, computation: computation)
+    return Change(set: new, replacing: tree.set(new))
   }
 
   private mutating func commit(_ commit: Commit, _ changes: Signal<Commit>) -> History.Dropped? {

@@ -15,18 +15,25 @@ public final class StoredValue: Sendable {
   public let revision: Revision
   /// The time of that change.
   public let time: Timestamp
+  /// How the value was computed; nil for one that was set.
+  public let computation: Computation?
 
-  package init(path: PropertyPath, value: JSONText, revision: Revision, time: Timestamp) {
+  package init(
+    path: PropertyPath, value: JSONText, revision: Revision, time: Timestamp, computation: Computation? = nil
+  ) {
     self.path = path
     self.value = value
     self.revision = revision
     self.time = time
+    self.computation = computation
   }
 }
 
 extension StoredValue: Equatable {
-  /// Whether path, value, revision and time are equal.
+  /// Whether path, value, revision, time and computation are equal.
   public static func == (a: StoredValue, b: StoredValue) -> Bool {
-    a === b || (a.revision == b.revision && a.time == b.time && a.path == b.path && a.value == b.value)
+    a === b
+      || (a.revision == b.revision && a.time == b.time && a.path == b.path && a.value == b.value
+        && a.computation == b.computation)
   }
 }

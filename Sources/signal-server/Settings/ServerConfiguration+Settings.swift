@@ -80,6 +80,7 @@ extension StoreLimits {
   init(_ settings: Settings) {
     self.init(
       properties: settings.store.properties, operations: settings.store.transactionOperations,
-      historyCount: settings.store.historyChanges, historyBytes: settings.store.historyBytes)
+      historyCount: settings.store.historyChanges, historyBytes: settings.store.historyBytes,
+      computedProperties: settings.store.computedProperties, inputs: settings.store.formulaInputs)
   }
 }

@@ -77,6 +77,8 @@ struct Settings: Equatable, Sendable {
     var properties = 1_000_000
     var valueBytes = 1 << 20
     var valueDepth = 256
+    var computedProperties = 10_000
+    var formulaInputs = 64
     var historyChanges = 100_000
     var historyBytes = 64 << 20
     var transactionOperations = 1000
@@ -154,6 +156,8 @@ extension Settings {
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)"),
     .bytes("store.value-bytes", \.store.valueBytes, 1...jsonCeiling, "one value as it is sent (413)"),
     .integer("store.value-depth", \.store.valueDepth, 1...1024, "nesting of arrays and objects in a value"),
+    .integer("store.computed-properties", \.store.computedProperties, 0...1_000_000, "computed properties"),
+    .integer("store.formula-inputs", \.store.formulaInputs, 1...10_000, "properties that one formula may read"),
     .integer("store.history-changes", \.store.historyChanges, 0...100_000_000, "changes kept for clients that resume"),
     .bytes("store.history-bytes", \.store.historyBytes, 0...1 << 40, "memory for these changes"),
     .integer(

@@ -21,6 +21,12 @@ struct SetVerb: ParsableCommand {
   @Flag(help: "Take the value as text, not as JSON.")
   var string = false
 
+  @Flag(
+    help: ArgumentHelp(
+      "Take the value as an expression over other properties, which the server computes anew when one of them changes.",
+      discussion: "For example: 'properties[\"kitchen/temperature\"] * 1.8 + 32.0'"))
+  var computed = false
+
   @Option(
     help: ArgumentHelp("Only if the property was last changed at this cursor.", valueName: "cursor"))
   var ifMatch: String?
@@ -35,6 +41,7 @@ struct SetVerb: ParsableCommand {
 
   func validate() throws {
     if ifMatch != nil, ifAbsent { throw ValidationError("--if-match and --if-absent exclude each other") }
+    if computed, string || always { throw ValidationError("--computed goes with neither --string nor --always") }
   }
 
   func run() throws {
@@ -45,12 +52,12 @@ struct SetVerb: ParsableCommand {
     } catch {
       throw Failure(.usage, "cannot read the standard input: \(error)")
     }
-    let body = try SetValue.json(from: source, isText: string, isInput: value == "-")
-    var fields = [("Content-Type", "application/json")]
+    let body = computed ? source : try SetValue.json(from: source, isText: string, isInput: value == "-").bytes
+    var fields = [("Content-Type", computed ? "application/cel" : "application/json")]
     if let ifMatch { fields.append(("If-Match", "\"\(ifMatch)\"")) }
     if ifAbsent { fields.append(("If-None-Match", "*")) }
     let target = PropertyTarget.make(path.text, always ? [(name: "always", value: "true")] : [])
-    let response = try client.request("PUT", target, fields: fields, body: body.bytes)
+    let response = try client.request("PUT", target, fields: fields, body: body)
     // The tag of the property when there is one, which also stands when the value was equal and nothing changed.
     let tag = response.value("ETag").map { $0.filter { $0 != "\"" } }
     if let cursor = tag ?? response.value("Signal-Revision") { Terminal.print(cursor.printable) }

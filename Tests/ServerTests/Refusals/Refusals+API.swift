@@ -36,6 +36,23 @@ extension Refusal {
   private static let longExpression = String(repeating: "!", count: 256) + "true"
   private static let nestedExpression = String(repeating: "(", count: 100) + "true" + String(repeating: ")", count: 100)
 
+  private static let manyInputs = "properties.p + properties.q + properties.r"
+
+  private static func formula(
+    _ rule: String, _ formula: String, _ status: Int = 400, _ code: String = "bad_formula", _ fields: String...
+  ) -> Refusal {
+    Refusal(
+      rule: "formula: \(rule)",
+      deed: .request("PUT", "/properties/a", fields: ["Content-Type: application/cel"] + fields, body: formula),
+      answer: .status(status, code), lives: true)
+  }
+
+  private static func explain(
+    _ rule: String, _ body: String, _ status: Int = 400, _ code: String = "bad_message"
+  ) -> Refusal {
+    .request("explain: \(rule)", "POST", "/expressions/explain", status, code, body: body)
+  }
+
   /// Requests that are well-formed and refused, in the order of `docs/protocol.md` §2.
   static let requests: [Refusal] = [
     // Routes and methods
@@ -133,6 +150,29 @@ extension Refusal {
     .request("DELETE: an expression that fails", "DELETE", "/properties/a?if=false", 412, "precondition_failed"),
     .request("DELETE: always is for sets", "DELETE", "/properties/a?always=true", 400, "unknown_parameter"),
 
+    // §2.1 computed properties
+    formula("nothing", ""), formula("half an expression", "1 +"), formula("a variable of filters", "value + 1"),
+    formula("all properties at once", "size(properties)"),
+    formula("a key that is not constant", #"["a", "b"].map(k, properties[k])"#),
+    formula("a key that is no path", #"properties["a//b"]"#), formula("a text without an end", "'x"),
+    formula("its own value", "properties.a + 1", 409, "formula_cycle"),
+    formula("more inputs than allowed", manyInputs, 400, "too_many_inputs"),
+    formula("a condition that does not hold", "1", 412, "precondition_failed", "If-None-Match: *"),
+    .request(
+      "formula: always is for values", "PUT", "/properties/a?always=true", 400, "bad_query",
+      fields: "Content-Type: application/cel", body: "1"),
+    .request(
+      "formula: a new property when the store is full", "PUT", "/properties/new", 507, "store_full",
+      fields: "Content-Type: application/cel", body: "1"),
+    operation("define: no formula", #"{"op":"define","path":"b"}"#),
+    operation(
+      "define: a formula that is not valid", #"{"op":"define","path":"b","formula":"1 +"}"#, 400, "bad_formula"),
+    operation(
+      "define: its own value", #"{"op":"define","path":"b","formula":"properties.b"}"#, 409, "formula_cycle"),
+    operation(
+      "define: a value beside the formula", #"{"op":"define","path":"b","formula":"1","value":1}"#, 400,
+      "unknown_member"),
+
     // §2.2
     .request("list: an unknown parameter", "GET", "/properties?matsch=a", 400, "unknown_parameter"),
     .request("list: limit 0", "GET", "/properties?limit=0", 400, "bad_query"),
@@ -219,6 +259,16 @@ extension Refusal {
       fields: "Origin: https://evil.example", body: #"{"operations":[]}"#),
     .request(
       "origin: no origin", "PUT", "/properties/a", 400, "bad_request", fields: "Origin: evil", body: "2", lives: false),
+
+    // §2.8
+    explain("no JSON", "value > 1", 400, "bad_json"), explain("no object", "[]"), explain("no expression", "{}"),
+    explain("two expressions", #"{"where":"true","formula":"true"}"#),
+    explain("an expression that is no text", #"{"where":1}"#),
+    explain("an unknown member", #"{"where":"true","limit":1}"#, 400, "unknown_member"),
+    explain("patterns for a formula", #"{"formula":"1","match":"a"}"#, 400, "unknown_member"),
+    explain("no pattern", #"{"where":"true","match":"a//b"}"#, 400, "bad_pattern"),
+    .request("explain: a parameter", "POST", "/expressions/explain?x=1", 400, "unknown_parameter", body: "{}"),
+    .request("explain: GET", "GET", "/expressions/explain", 405, "method_not_allowed"),
   ]
 
   /// Handshakes that are refused; the connection stays one of HTTP.

@@ -283,6 +283,8 @@ final class Recorder<Element: Sendable>: Sendable {
         try store.set(operation.path, value, if: operation.condition, always: always)
       case .delete:
         try store.delete(operation.path, if: operation.condition)
+      case .define(let formula):
+        try store.define(operation.path, formula, if: operation.condition)
       }
     }
   }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+import CEL
+import JSON
+import SignalStore
+
+/// Formulas of computed properties in CEL: `properties["kitchen/temperature"] * 1.8 + 32.0`.
+extension LiveService {
+  private static let formulaEnvironment = CELEnvironment(variables: [CELVariable(lookup: "properties")])
+
+  /// Compiles the text of a formula and says what it reads.
+  func formula(_ source: String) throws(Problem) -> Formula {
+    let program: Program
+    do throws(CELError) {
+      program = try formulaProgram(source)
+    } catch {
+      throw Problem(.badFormula, error.message, position: error.position)
+    }
+    return try formula(program)
+  }
+
+  func formulaProgram(_ source: String) throws(CELError) -> Program {
+    try Program(compiling: source, environment: Self.formulaEnvironment, limits: configuration.expressions)
+  }
+
+  func formula(_ program: Program) throws(Problem) -> Formula {
+    var inputs: [PropertyPath] = []
+    for key in program.lookupKeys {
+      do throws(PathError) {
+        inputs.append(try PropertyPath(key, limits: configuration.paths))
+      } catch {
+        throw Problem(.badFormula, "\"\(key)\" is not the path of a property: \(error)")
+      }
+    }
+    return Formula(source: program.source, inputs: inputs) { [inputs, values = configuration.values] read in
+      Self.compute(program, inputs.map(read), limits: values)
+    }
+  }
+
+  /// Evaluates a formula.
+  ///
+  /// - Parameter inputs: The properties that the program's keys name, in their order.
+  private static func compute(_ program: Program, _ inputs: [StoredValue?], limits: JSONLimits) -> Formula.Result {
+    var activation = Activation()
+    activation.lookup = { key in
+      // There are few, and strings are told apart by bytes.
+      guard let place = program.lookupKeys.firstIndex(where: { $0.utf8.elementsEqual(key.utf8) }) else { return nil }
+      return inputs[place].map { JSONTree($0.value) }
+    }
+    switch program.evaluate(activation) {
+    case .failure(let error):
+      return .failure(error.rendering(in: program.source))
+    case .success(let value):
+      guard let json = value.json(limits: limits) else { return .failure("the result is not a JSON value") }
+      return .value(json)
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+import CEL
+import JSON
+import SignalStore
+
+/// Finds, among the filters of many groups, those that can hold for a change, without asking each of them.
+///
+/// Each filter is in it with one of its conjuncts. What is found may still not match; what matches is always found. Ten
+/// thousand thresholds cost a search in a sorted list, and the thresholds that the value has passed.
+struct FilterIndex {
+  /// The conjunct of a filter that is best for the index: the one that fewest values are likely to meet; nil when it has
+  /// none, and has to be asked each time.
+  static func conjunct(of filter: Filter) -> FilterConjunct? {
+    filter.conjuncts.filter { rank($0) != nil }.min { (rank($0) ?? 0) < (rank($1) ?? 0) }
+  }
+
+  private static func rank(_ conjunct: FilterConjunct) -> Int? {
+    guard conjunct.subject.variable == "value" || conjunct.subject.variable == "path" else { return nil }
+    switch conjunct.test {
+    case .equal: return 0
+    case .isIn: return 1
+    case .hasPrefix: return 2
+    case .greater(.number(let limit)), .greaterOrEqual(.number(let limit)), .less(.number(let limit)),
+      .lessOrEqual(.number(let limit)):
+      return limit.isNaN ? nil : 3
+    case .greater, .greaterOrEqual, .less, .lessOrEqual, .present: return nil
+    }
+  }
+
+  /// Groups by what one subject is compared with.
+  fileprivate struct Tests {
+    var equal: [FilterScalar: [Int]] = [:]
+    var prefixes: [[UInt8]: [Int]] = [:]
+    /// How many groups there are for prefixes of each length.
+    var lengths: [Int: Int] = [:]
+    /// Thresholds that a number has to reach, or to pass.
+    var lowest = Thresholds()
+    /// Thresholds that a number must not pass, or not even reach.
+    var highest = Thresholds()
+
+    var isEmpty: Bool { equal.isEmpty && prefixes.isEmpty && lowest.isEmpty && highest.isEmpty }
+  }
+
+  private var subjects: [FilterSubject: Tests] = [:]
+
+  var isEmpty: Bool { subjects.isEmpty }
+
+  mutating func insert(_ group: Int, _ conjunct: FilterConjunct) {
+    subjects[conjunct.subject, default: Tests()].insert(group, conjunct.test)
+  }
+
+  mutating func remove(_ group: Int, _ conjunct: FilterConjunct) {
+    subjects[conjunct.subject]?.remove(group, conjunct.test)
+    if subjects[conjunct.subject]?.isEmpty == true { subjects[conjunct.subject] = nil }
+  }
+
+  /// Calls `body` with each group whose conjunct may hold for the path and the value, once.
+  func forEachCandidate(path: PropertyPath, value: JSONTree?, _ body: (Int) -> Void) {
+    for (subject, tests) in subjects {
+      if subject.variable == "path" {
+        tests.match(subject.fields.isEmpty ? .text(path.bytes) : nil, body)
+      } else {
+        tests.match(subject.scalar(in: value), body)
+      }
+    }
+  }
+}
+
+extension FilterIndex.Tests {
+  fileprivate mutating func insert(_ group: Int, _ test: FilterTest) {
+    switch test {
+    case .equal(let scalar): equal[scalar, default: []].append(group)
+    case .isIn(let scalars): for scalar in scalars { equal[scalar, default: []].append(group) }
+    case .hasPrefix(let prefix):
+      prefixes[prefix, default: []].append(group)
+      lengths[prefix.count, default: 0] += 1
+    case .greater(.number(let limit)), .greaterOrEqual(.number(let limit)): lowest.insert(limit, group)
+    case .less(.number(let limit)), .lessOrEqual(.number(let limit)): highest.insert(limit, group)
+    case .greater, .greaterOrEqual, .less, .lessOrEqual, .present:
+      preconditionFailure("A conjunct of this kind is not indexed.")
+    }
+  }
+
+  fileprivate mutating func remove(_ group: Int, _ test: FilterTest) {
+    switch test {
+    case .equal(let scalar): equal.remove(group, at: scalar)
+    case .isIn(let scalars): for scalar in scalars { equal.remove(group, at: scalar) }
+    case .hasPrefix(let prefix):
+      prefixes.remove(group, at: prefix)
+      let left = (lengths[prefix.count] ?? 0) - 1
+      lengths[prefix.count] = left > 0 ? left : nil
+    case .greater(.number(let limit)), .greaterOrEqual(.number(let limit)): lowest.remove(limit, group)
+    case .less(.number(let limit)), .lessOrEqual(.number(let limit)): highest.remove(limit, group)
+    case .greater, .greaterOrEqual, .less, .lessOrEqual, .present: break
+    }
+  }
+
+  fileprivate func match(_ scalar: FilterScalar?, _ body: (Int) -> Void) {
+    guard let scalar else { return }
+    equal[scalar]?.forEach(body)
+    switch scalar {
+    case .number(let number):
+      lowest.forEach(upTo: number, body)
+      highest.forEach(from: number, body)
+    case .text(let text):
+      for length in lengths.keys where length <= text.count { prefixes[Array(text[..<length])]?.forEach(body) }
+    case .null, .bool, .container: break
+    }
+  }
+}
+
+/// Groups in the order of their thresholds.
+private struct Thresholds {
+  private var limits: [Double] = []
+  private var groups: [Int] = []
+
+  var isEmpty: Bool { limits.isEmpty }
+
+  mutating func insert(_ limit: Double, _ group: Int) {
+    let place = firstIndex { $0 >= limit }
+    limits.insert(limit, at: place)
+    groups.insert(group, at: place)
+  }
+
+  mutating func remove(_ limit: Double, _ group: Int) {
+    var place = firstIndex { $0 >= limit }
+    while place < groups.count, groups[place] != group { place += 1 }
+    guard place < groups.count else { return }
+    limits.remove(at: place)
+    groups.remove(at: place)
+  }
+
+  func forEach(upTo number: Double, _ body: (Int) -> Void) {
+    groups[..<firstIndex { $0 > number }].forEach(body)
+  }
+
+  func forEach(from number: Double, _ body: (Int) -> Void) {
+    groups[firstIndex { $0 >= number }...].forEach(body)
+  }
+
+  /// The first place whose limit, and those of all after it, is so.
+  private func firstIndex(where isPast: (Double) -> Bool) -> Int {
+    var low = 0
+    var high = limits.count
+    while low < high {
+      let middle = (low + high) / 2
+      if isPast(limits[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
+
+extension Dictionary where Value == [Int] {
+  /// Takes a group out, and the key with the last one.
+  fileprivate mutating func remove(_ group: Int, at key: Key) {
+    guard let place = self[key]?.firstIndex(of: group) else { return }
+    self[key]?.remove(at: place)
+    if self[key]?.isEmpty == true { self[key] = nil }
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+public import JSON
+
+/// How the value of a computed property follows from those of other properties.
+///
+/// The store knows no language: it is told which properties a formula reads, and calls it when one of them has changed.
+public final class Formula: Sendable {
+  /// Reads an input as it is at this moment; nil when there is no such property.
+  public typealias Inputs = (PropertyPath) -> StoredValue?
+
+  /// What a formula makes of its inputs: a value, or a sentence on why there is none.
+  public enum Result: Sendable, Equatable {
+    /// The value of the property from now on.
+    case value(JSONText)
+    /// There is none: the property is `null`, and this says why.
+    case failure(String)
+  }
+
+  /// The text that it was made from, for people and for comparison.
+  public let source: String
+  /// Every property that it may read, each once.
+  public let inputs: [PropertyPath]
+  private let body: @Sendable (Inputs) -> Result
+
+  /// Makes a formula.
+  ///
+  /// - Parameters:
+  ///   - inputs: The properties that `body` reads; it is called anew when one of them has changed.
+  ///   - body: Computes the value. It is called under the lock of the store, so it must be quick, depend on nothing but
+  ///     its inputs, and not use the store.
+  public init(source: String, inputs: [PropertyPath], _ body: @escaping @Sendable (Inputs) -> Result) {
+    self.source = source
+    var seen = Set<PropertyPath>()
+    self.inputs = inputs.filter { seen.insert($0).inserted }
+    self.body = body
+  }
+
+  /// Computes the value from the inputs as they are told.
+  public func evaluate(_ inputs: Inputs) -> Result { body(inputs) }
+}
+
+extension Formula: Equatable {
+  /// Whether the texts are equal, byte for byte.
+  public static func == (a: Formula, b: Formula) -> Bool { a === b || a.source.utf8.elementsEqual(b.source.utf8) }
+}
+
+/// Where the value of a computed property comes from.
+public final class Computation: Sendable, Equatable {
+  /// What it is computed with.
+  public let formula: Formula
+  /// Why there is no value, which is `null` then; nil when there is one.
+  public let error: String?
+
+  init(_ formula: Formula, error: String?) {
+    self.formula = formula
+    self.error = error
+  }
+
+  /// Whether formula and error are equal.
+  public static func == (a: Computation, b: Computation) -> Bool {
+    a === b || (a.formula == b.formula && a.error == b.error)
+  }
+}
