@@ -87,7 +87,11 @@ import Testing
       "`live.subscriptions-per-connection`": grouped(live.subscriptionsPerConnection),
       "`live.patterns-per-subscription`": grouped(live.patternsPerSubscription),
       "`live.filter-bytes`": size(CELLimits().sourceBytes), "`live.high-water-mark`": size(limits.highWaterMark),
+      "`live.conflated-bytes`": size(live.conflatedBytes),
       "`live.bookmark-interval`": "\(live.bookmarkInterval.components.seconds) s",
+      "`live.shortest-bookmark`, `live.longest-bookmark`": "1 s, 1 h",
+      "`live.shortest-pace`, `live.longest-pace`": "1 ms, 60 s",
+      "`live.deadband-paths`": grouped(live.deadbandPaths),
       "`store.properties`": grouped(store.properties), "`store.transaction-operations`": grouped(store.operations),
       "`store.list-limit`": grouped(live.listLimit), "`store.computed-properties`": grouped(store.computedProperties),
       "`store.formula-inputs`": grouped(store.inputs),
@@ -140,7 +144,7 @@ import Testing
       // It may find nothing to do, but nothing wrong with the command.
       #expect(reply.type == "ok" || reply.object("error")?.int("status") == 404, "\(match.0): \(reply)")
     }
-    #expect(types == ["subscribe", "unsubscribe", "set", "delete", "get", "ping"])
+    #expect(types == ["subscribe", "unsubscribe", "set", "delete", "get", "hello", "ping"])
   }
 
   @Test func `every member of subscribe is understood, in a command and in a URL`() throws {
@@ -149,12 +153,20 @@ import Testing
       ["required", "all", "true", "–"].contains($0.last { !$0.isEmpty })
     }
     .map { $0[1].trimmingCharacters(in: ["`"]) }
-    #expect(members == ["match", "where", "initial", "since", "exit", "oldValue"])
+    #expect(
+      members == [
+        "match", "where", "initial", "since", "exit", "oldValue", "delivery", "take", "fields", "pointer", "bookmark",
+      ])
     let client = try LiveClient(server)
-    let command = #""match":["a"],"where":"value > 1","initial":true,"since":"e.0","exit":true,"oldValue":true"#
+    let command = """
+      "match":["a"],"where":"value > 1","initial":true,"since":"e.0","exit":true,"oldValue":true,\
+      "delivery":{"mode":"auto","maxRate":10,"deadband":"2%"},"take":9,"fields":["path"],"pointer":"/a","bookmark":2
+      """
     #expect(try client.subscribe(command).last?.type == "live")
     let stream = try EventStreamClient(
-      server, query: "match=a&where=value+%3E+1&initial=true&since=e.0&exit=true&oldValue=true")
+      server,
+      query: "match=a&where=value+%3E+1&initial=true&since=e.0&exit=true&oldValue=true"
+        + "&mode=auto&maxRate=10&deadband=2%25&take=9&fields=path&pointer=/a&bookmark=2")
     #expect(stream.response.status == 200)
   }
 

@@ -7,14 +7,17 @@ package final class EventStreamClient {
   package struct Block: CustomStringConvertible {
     /// The `id` line of this block.
     package var id: String?
+    /// The `event` line: a type that is not the default.
+    package var name: String?
     /// The `data` line.
     package var message: LiveMessage?
     /// The comment, without its colon and space.
     package var comment: String?
 
-    /// The message in one line, then the id: `live 1 @4 #e.4`.
+    /// The message in one line, then the id: `live 1 @4 #e.4`; before it, in brackets, a type that is not the default.
     package var description: String {
-      [message?.description, comment.map { "(\($0))" }, id.map { "#\($0)" }].compactMap(\.self).joined(separator: " ")
+      [name.map { "[\($0)]" }, message?.description, comment.map { "(\($0))" }, id.map { "#\($0)" }].compactMap(\.self)
+        .joined(separator: " ")
     }
   }
 
@@ -105,6 +108,8 @@ package final class EventStreamClient {
     for line in block.split(separator: "\n", omittingEmptySubsequences: false) {
       if line.hasPrefix("id: "), parsed.id == nil {
         parsed.id = String(line.dropFirst(4))
+      } else if line.hasPrefix("event: "), parsed.name == nil {
+        parsed.name = String(line.dropFirst(7))
       } else if line.hasPrefix("data: "), parsed.message == nil {
         parsed.message = try LiveMessage(String(line.dropFirst(6)))
       } else if line.hasPrefix(": ") {

@@ -11,6 +11,7 @@ struct SubscribeRequest {
   /// nil when nothing is said: true where there can be exits.
   var exit: Bool?
   var oldValue = true
+  var delivery = DeliveryRequest()
 }
 
 /// A command of the live protocol (`docs/protocol.md` §3).
@@ -21,6 +22,8 @@ enum ClientCommand {
   case delete(PropertyPath, Condition)
   case get(PropertyPath)
   case ping
+  /// Whether events are to come several in a message.
+  case hello(batch: Bool?)
 }
 
 /// One message of a client, from its text.
@@ -75,6 +78,7 @@ struct ClientMessage {
       request.since = try members.cursor("since")
       request.exit = try members.bool("exit")
       request.oldValue = try members.bool("oldValue") ?? true
+      request.delivery = try DeliveryRequest(&members)
       return .subscribe(request)
     case "unsubscribe":
       guard let subscription = try members.integer("subscription") else { throw members.missing("subscription") }
@@ -92,6 +96,8 @@ struct ClientMessage {
       return .get(try members.path("path", limits: paths))
     case "ping":
       return .ping
+    case "hello":
+      return .hello(batch: try members.bool("batch"))
     default:
       throw Problem(.unknownType, "There is no command \"\(type)\".")
     }

@@ -21,7 +21,7 @@ final class EventStreamSession: EventStreamHandler {
     let wire = Wire.eventStream(chunked: stream.isChunked)
     let membership = subscriptions.add(options, request, id: 1, wire: wire, subscriber: self, on: loop)
     var block = FrameBlock(wire, epoch: service.store.epoch)
-    block.append { service.appendSubscribed(membership, id: 1, command: nil, to: &$0) }
+    block.append { service.appendSubscribed(membership, request, id: 1, command: nil, to: &$0) }
     deliver(block.take(), on: loop)
     drained(stream, on: loop)
   }
@@ -36,6 +36,8 @@ final class EventStreamSession: EventStreamHandler {
 extension EventStreamSession: Subscriber {
   var highWaterMark: Int { service.highWaterMark }
 
+  var isBlocked: Bool { stream.isBlocked }
+
   var isOverloaded: Bool { stream.isBlocked && stream.backlog > service.highWaterMark }
 
   func deliver(_ block: [UInt8], on loop: isolated EventLoop) { stream.send(frames: block, on: loop) }
@@ -44,5 +46,12 @@ extension EventStreamSession: Subscriber {
     let reason = service.tooSlow(subscriptions)
     subscriptions.removeAll()
     stream.close(comment: reason, on: loop)
+  }
+
+  func waitsForRoom() { subscriptions.waitForRoom() }
+
+  func ended(_ membership: Membership, on loop: isolated EventLoop) {
+    subscriptions.remove(membership)
+    stream.close(comment: "that was all", on: loop)
   }
 }

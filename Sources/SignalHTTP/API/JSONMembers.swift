@@ -10,7 +10,7 @@ struct JSONMembers {
   private let subject: String
 
   /// More names than any object of the protocol has: among so many there is one that nobody takes.
-  private static let nameLimit = 16
+  private static let nameLimit = 32
 
   /// Opens an object; nil when the node is none.
   ///
@@ -55,6 +55,45 @@ struct JSONMembers {
       throw wrong(name, "an integer from 0 to 2^53-1")
     }
     return Int(number)
+  }
+
+  /// A number, as the nearest that a `Double` can hold.
+  mutating func number(_ name: String) throws(Problem) -> Double? {
+    guard let node = take(name) else { return nil }
+    guard let number = tree.double(node) else { throw wrong(name, "a number") }
+    return number
+  }
+
+  mutating func strings(_ name: String) throws(Problem) -> [String]? {
+    guard let node = take(name) else { return nil }
+    guard tree.kind(of: node) == .array, tree.count(of: node) <= Self.nameLimit else {
+      throw wrong(name, "an array of names")
+    }
+    var strings: [String] = []
+    for element in tree.elements(of: node) {
+      guard tree.kind(of: element) == .string, let string = tree.string(element) else {
+        throw wrong(name, "an array of names")
+      }
+      strings.append(string)
+    }
+    return strings
+  }
+
+  mutating func object(_ name: String, of subject: String) throws(Problem) -> JSONMembers? {
+    guard let node = take(name) else { return nil }
+    guard let members = JSONMembers(tree, node, of: subject) else { throw wrong(name, "an object") }
+    return members
+  }
+
+  /// A number, or a share in a string.
+  mutating func deadband(_ name: String) throws(Problem) -> Deadband? {
+    guard let node = take(name) else { return nil }
+    switch tree.kind(of: node) {
+    case .number: return try DeliveryRequest.deadband(tree.text(of: node).description)
+    case .string where tree.string(node)?.hasSuffix("%") == true:
+      return try DeliveryRequest.deadband(tree.string(node) ?? "")
+    default: throw wrong(name, "a number or a share like \"2%\"")
+    }
   }
 
   /// A value as it stands in the message.

@@ -71,11 +71,18 @@ extension LiveAPI {
     response.end(text)
   }
 
+  /// What a URL can say of a subscription.
+  private static let subscriptionParameters = [
+    "match", "where", "initial", "since", "exit", "oldValue", "mode", "maxRate", "deadband", "take", "fields",
+    "pointer", "bookmark",
+  ]
+
   func openEvents(
     _ head: borrowing RequestHead, _ response: inout ResponseWriter
   ) throws(APIError) -> Disposition {
-    let query = try Query(head, ["match", "where", "initial", "since", "exit", "oldValue"])
+    let query = try Query(head, Self.subscriptionParameters + (head.wantsUpgrade ? ["batch"] : []))
     let isWebSocket = head.wantsUpgrade
+    let isBatched = isWebSocket ? try query.bool("batch") ?? false : false
     var request = try query.subscription(service.configuration)
     if !isWebSocket, let field = try parsing({ () throws(HTTPParseError) in try head.single(.lastEventID) }) {
       guard let cursor = field.withSpan({ Cursor($0) }) else {
@@ -89,7 +96,8 @@ extension LiveAPI {
       let first =
         if let request, let options { (options, request) } else { nil as (SubscriptionOptions, SubscribeRequest)? }
       return .webSocket(
-        LiveSession(service, first: first), subprotocols: [LiveSession.subprotocol], acceptsBinary: false)
+        LiveSession(service, first: first, isBatched: isBatched), subprotocols: [LiveSession.subprotocol],
+        acceptsBinary: false)
     }
     guard Accept.best(of: ["text/event-stream"], for: head) != nil else {
       throw .problem(Problem(.notAcceptable, "Events are text/event-stream, or a WebSocket."))

@@ -37,6 +37,30 @@ public struct LiveLimits: Sendable {
   ///
   /// Default 15 s.
   public var bookmarkInterval: Duration = .seconds(15)
+  /// The shortest silence that a subscription can ask for instead.
+  ///
+  /// Default 1 s.
+  public var shortestBookmark: Duration = .seconds(1)
+  /// The longest silence that a subscription can ask for.
+  ///
+  /// Default 1 h.
+  public var longestBookmark: Duration = .seconds(3600)
+  /// The shortest time between two events of a path that a `maxRate` can ask for; a faster one gets this.
+  ///
+  /// Default 1 ms, as fine as the timers of a loop.
+  public var shortestPace: Duration = .milliseconds(1)
+  /// The longest time that a value can be made to wait by a `maxRate`; a slower one gets this.
+  ///
+  /// Default 60 s.
+  public var longestPace: Duration = .seconds(60)
+  /// Bytes that may be kept for one subscription whose client is behind: of each path the newest event.
+  ///
+  /// Default 8 MiB, beyond which the client is ended.
+  public var conflatedBytes = 8 << 20
+  /// Paths of which a subscription with a deadband remembers what was told.
+  ///
+  /// Default 100 000; when there are more, all are forgotten and the next change of each is told.
+  public var deadbandPaths = 100_000
 
   /// All defaults.
   public init() {}

@@ -26,7 +26,8 @@ final class LiveService {
     let live = configuration.limits
     hub = Hub(
       store: store, bookmarkInterval: live.bookmarkInterval,
-      pace: Replay.Pace(bytes: live.snapshotBytes, properties: live.scan), loop: loop)
+      pace: Replay.Pace(bytes: live.snapshotBytes, properties: live.scan),
+      limits: HubLimits(trackedPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes), loop: loop)
     loop.addParticipant(hub)
   }
 
@@ -40,8 +41,12 @@ final class LiveService {
         .exitNeedsStateFilter,
         "The expression uses more than path and value, so it describes a transition, which has no exit.")
     }
+    let granted = GrantedDelivery(request.delivery, configuration.limits)
+    var fields = request.delivery.fields ?? .all
+    if !request.oldValue { fields.remove(.oldValue) }
     return SubscriptionOptions(
-      patterns: request.patterns, filter: filter, exit: request.exit ?? true, oldValue: request.oldValue)
+      patterns: request.patterns, filter: filter, exit: request.exit ?? true, fields: fields,
+      pointer: request.delivery.pointer, delivery: granted.delivery, bookmark: granted.bookmark)
   }
 
   func filter(_ source: String) throws(Problem) -> Filter {
@@ -143,11 +148,15 @@ final class LiveService {
     text.appendJSON(configuration.expressions.sourceBytes)
     text.append(literal: #","backlogBytes":"#)
     text.appendJSON(highWaterMark)
+    text.append(literal: #","conflatedBytes":"#)
+    text.appendJSON(configuration.limits.conflatedBytes)
     text.append(literal: "}}")
   }
 
   /// The `ok` of a subscription.
-  func appendSubscribed(_ membership: Membership, id: Int, command: Int?, to text: inout [UInt8]) {
+  func appendSubscribed(
+    _ membership: Membership, _ request: SubscribeRequest, id: Int, command: Int?, to text: inout [UInt8]
+  ) {
     text.append(UInt8(ascii: "{"))
     if let command {
       text.append(literal: #""id":"#)
@@ -161,6 +170,7 @@ final class LiveService {
     if let recovered = membership.recovered {
       text.append(literal: recovered ? #","recovered":true"# : #","recovered":false"#)
     }
+    GrantedDelivery(request.delivery, configuration.limits).append(request.delivery, to: &text)
     text.append(UInt8(ascii: "}"))
   }
 }

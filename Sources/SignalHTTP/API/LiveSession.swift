@@ -11,10 +11,13 @@ final class LiveSession: WebSocketHandler {
   /// The subscription of the URL, begun when the handshake is done.
   private var first: (SubscriptionOptions, SubscribeRequest)?
   private unowned var socket: WebSocket! = nil
+  /// Whether events come several in a message.
+  private var isBatched: Bool
 
-  init(_ service: LiveService, first: (SubscriptionOptions, SubscribeRequest)?) {
+  init(_ service: LiveService, first: (SubscriptionOptions, SubscribeRequest)?, isBatched: Bool) {
     self.service = service
     self.first = first
+    self.isBatched = isBatched
     subscriptions = LiveSubscriptions(hub: service.hub)
   }
 
@@ -91,6 +94,9 @@ final class LiveSession: WebSocketHandler {
         text.append(UInt8(ascii: ","))
         service.appendMembers(of: stored, to: &text)
       }
+    case .hello(let batch):
+      isBatched = batch ?? isBatched
+      replyOK(id, on: loop) { [isBatched] in $0.append(literal: isBatched ? #","batch":true"# : #","batch":false"#) }
     case .ping:
       replyOK(id, on: loop) { Self.appendRevision(store.revision, to: &$0) }
     }
@@ -100,8 +106,9 @@ final class LiveSession: WebSocketHandler {
     _ options: SubscriptionOptions, _ request: SubscribeRequest, command: Int?, on loop: isolated EventLoop
   ) {
     let id = subscriptions.nextID
-    let membership = subscriptions.add(options, request, id: id, wire: .webSocket, subscriber: self, on: loop)
-    reply(on: loop) { service.appendSubscribed(membership, id: id, command: command, to: &$0) }
+    let membership = subscriptions.add(
+      options, request, id: id, wire: .webSocket(batched: isBatched), subscriber: self, on: loop)
+    reply(on: loop) { service.appendSubscribed(membership, request, id: id, command: command, to: &$0) }
     if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
   }
 
@@ -153,6 +160,8 @@ final class LiveSession: WebSocketHandler {
 extension LiveSession: Subscriber {
   var highWaterMark: Int { service.highWaterMark }
 
+  var isBlocked: Bool { socket.isBlocked }
+
   var isOverloaded: Bool { socket.isBlocked && socket.backlog > service.highWaterMark }
 
   func deliver(_ block: [UInt8], on loop: isolated EventLoop) { socket.send(frames: block, on: loop) }
@@ -162,4 +171,8 @@ extension LiveSession: Subscriber {
     subscriptions.removeAll()
     socket.close(.tooSlow, reason: reason, on: loop)
   }
+
+  func waitsForRoom() { subscriptions.waitForRoom() }
+
+  func ended(_ membership: Membership, on loop: isolated EventLoop) { subscriptions.remove(membership) }
 }

@@ -6,7 +6,8 @@ import SignalStore
 final class LiveSubscriptions {
   private let hub: Hub
   private var members: [(id: Int, membership: Membership)] = []
-  private var isReplaying = false
+  /// Whether something is to be done when the socket has taken everything.
+  private var hasWork = false
 
   init(hub: Hub) { self.hub = hub }
 
@@ -25,9 +26,10 @@ final class LiveSubscriptions {
     on loop: isolated EventLoop
   ) -> Membership {
     let membership = hub.subscribe(
-      options, id: id, wire: wire, initial: request.initial, since: request.since, subscriber: subscriber, on: loop)
+      options, id: id, wire: wire, initial: request.initial, since: request.since,
+      take: request.delivery.take, subscriber: subscriber, on: loop)
     members.append((id, membership))
-    isReplaying = true
+    hasWork = true
     return membership
   }
 
@@ -37,6 +39,15 @@ final class LiveSubscriptions {
     hub.cancel(members.remove(at: index).membership)
     return true
   }
+
+  /// Ends one of itself.
+  func remove(_ membership: Membership) {
+    guard let index = members.firstIndex(where: { $0.membership === membership }) else { return }
+    hub.cancel(members.remove(at: index).membership)
+  }
+
+  /// One of them has something to give when the socket has taken everything.
+  func waitForRoom() { hasWork = true }
 
   /// Up to where all of them have been given everything; nil while one is in the midst of a snapshot.
   ///
@@ -55,16 +66,22 @@ final class LiveSubscriptions {
     members = []
   }
 
-  /// Sends the next piece of the first beginning that is not complete; true when something is left to send.
+  /// Sends the next piece of the first beginning that is not complete, or what one missed that was behind; true when
+  /// something may be left to send.
   ///
   /// Called when the socket has taken what it was given, so that a beginning is made at the client's pace.
   func proceed(on loop: isolated EventLoop) -> Bool {
-    guard isReplaying else { return false }
-    guard let next = members.first(where: { $0.membership.isReplaying }) else {
-      isReplaying = false
-      return false
+    guard hasWork else { return false }
+    if let next = members.first(where: { $0.membership.isReplaying }) {
+      next.membership.proceed(on: loop)
+      return true
     }
-    next.membership.proceed(on: loop)
-    return true
+    hasWork = false
+    for (_, membership) in members where membership.isBehind {
+      guard membership.group.drained(membership, on: loop) else { continue }
+      hasWork = true
+      return true
+    }
+    return false
   }
 }

@@ -20,6 +20,7 @@ struct Problem: Error {
     case badPointer = "bad_pointer"
     case badCursor = "bad_cursor"
     case badCondition = "bad_condition"
+    case badDelivery = "bad_delivery"
     case badMessage = "bad_message"
     case unknownType = "unknown_type"
     case unknownMember = "unknown_member"
@@ -50,7 +51,7 @@ struct Problem: Error {
     var status: Int {
       switch self {
       case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
-        .badCondition, .badMessage, .unknownType, .unknownMember, .exitNeedsStateFilter, .duplicatePath,
+        .badCondition, .badDelivery, .badMessage, .unknownType, .unknownMember, .exitNeedsStateFilter, .duplicatePath,
         .tooManyOperations, .tooManyPatterns, .tooManySubscriptions, .partialContent,
         .badFormula, .tooManyInputs:
         400
@@ -78,6 +79,7 @@ struct Problem: Error {
       case .badPointer: "The JSON Pointer is not valid"
       case .badCursor: "The cursor is not valid"
       case .badCondition: "The condition is not valid"
+      case .badDelivery: "The delivery asked for does not exist"
       case .badMessage: "The message is not a command"
       case .unknownType: "There is no command of this type"
       case .unknownMember: "There is no such member"

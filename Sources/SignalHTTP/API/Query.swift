@@ -29,6 +29,20 @@ struct Query {
     }
   }
 
+  var isEmpty: Bool { items.isEmpty }
+
+  /// The parameter as it was decoded; nil when it is not there.
+  func text(_ name: String) -> String? { items.first { $0.name == name }?.value }
+
+  /// A number as JSON writes it.
+  func number(_ name: String) throws(Problem) -> Double? {
+    guard let text = text(name) else { return nil }
+    guard let number = DeliveryRequest.number(text) else {
+      throw Problem(.badQuery, "\"\(name)\" is a number, not \"\(text)\".")
+    }
+    return number
+  }
+
   func one(_ name: String) throws(APIError) -> String? { items.first { $0.name == name }?.value }
 
   func bool(_ name: String) throws(APIError) -> Bool? {
@@ -67,7 +81,7 @@ struct Query {
 
   /// The subscription that the query describes; nil when it has no parameters at all.
   func subscription(_ configuration: LiveConfiguration) throws(APIError) -> SubscribeRequest? {
-    guard !items.isEmpty else { return nil }
+    guard items.contains(where: { $0.name != "batch" }) else { return nil }
     var request = SubscribeRequest()
     request.patterns = try patterns(configuration)
     guard !request.patterns.isEmpty else {
@@ -83,6 +97,11 @@ struct Query {
     }
     request.exit = try bool("exit")
     request.oldValue = try bool("oldValue") ?? true
+    do throws(Problem) {
+      request.delivery = try DeliveryRequest(self)
+    } catch {
+      throw .problem(error)
+    }
     return request
   }
 

@@ -66,6 +66,8 @@ struct FilteredChange {
   private(set) var errors = 0
   private var new: Activation?
   private var old: Activation?
+  private var newTree: JSONTree?
+  private var oldTree: JSONTree?
 
   init(_ change: Change) { self.change = change }
 
@@ -73,6 +75,16 @@ struct FilteredChange {
   private(set) lazy var newTree = change.new.map { JSONTree($0.value) }
   /// The value before the change.
   private(set) lazy var oldTree = change.old.map { JSONTree($0.value) }
+
+  /// The part of the value after the change; nil when there is none.
+  mutating func newPart(at pointer: JSONPointer) -> JSONText? { Self.part(of: newTree, at: pointer) }
+
+  /// The part of the value before the change; nil when there is none.
+  mutating func oldPart(at pointer: JSONPointer) -> JSONText? { Self.part(of: oldTree, at: pointer) }
+
+  private static func part(of tree: JSONTree?, at pointer: JSONPointer) -> JSONText? {
+    tree.flatMap { tree in tree.node(at: pointer).map { tree.text(of: $0) } }
+  }
 
   fileprivate mutating func withNew<Result>(_ body: (borrowing Activation) -> Result) -> Result {
     if let new { return body(new) }

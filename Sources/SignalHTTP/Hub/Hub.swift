@@ -12,7 +12,9 @@ final class Hub: TurnParticipant {
   private let store: PropertyStore
   private let pace: Replay.Pace
   private let mailbox: Mailbox
+  private let limits: HubLimits
   private let bookmarkNanoseconds: UInt64
+  private var shortestBookmark: UInt64
   private var feed: Subscription?
   private var trie = PatternTrie<Target>()
   private var indexedFilters = IndexedFilters()
@@ -23,18 +25,23 @@ final class Hub: TurnParticipant {
   private var candidates: [Int] = []
   private var touched: [SubscriptionGroup] = []
   private var touchedByCommit: [SubscriptionGroup] = []
-  /// The last revision whose changes the groups have been given.
-  private var routed: Revision = 0
+  private let progress: HubProgress
   /// Up to where every group has given its members everything: `routed`, except within the end of a turn.
   private(set) var settled: Revision = 0
   private var nextBookmarks: UInt64 = 0
   /// Filters that failed for a change, since the start (rule 6).
   private(set) var filterErrors = 0
 
-  init(store: PropertyStore, bookmarkInterval: Duration, pace: Replay.Pace, loop: isolated EventLoop) {
+  init(
+    store: PropertyStore, bookmarkInterval: Duration, pace: Replay.Pace, limits: HubLimits = HubLimits(),
+    loop: isolated EventLoop
+  ) {
     self.store = store
     self.pace = pace
-    bookmarkNanoseconds = bookmarkInterval.nanosecondsClamped
+    self.limits = limits
+    progress = HubProgress(epoch: store.epoch)
+    bookmarkNanoseconds = max(1, bookmarkInterval.nanosecondsClamped)
+    shortestBookmark = bookmarkNanoseconds
     mailbox = Mailbox { [weak loop] in loop?.wake() }
   }
 
@@ -43,28 +50,30 @@ final class Hub: TurnParticipant {
   /// Begins a subscription; `Membership` tells where it stands.
   ///
   /// Its first piece comes with `Membership.proceed`.
+  ///
+  /// - Parameter take: How many events it wants; nil is all.
   func subscribe(
-    _ options: SubscriptionOptions, id: Int, wire: Wire, initial: Bool, since: Cursor?, subscriber: any Subscriber,
-    on loop: isolated EventLoop
+    _ options: SubscriptionOptions, id: Int, wire: Wire, initial: Bool, since: Cursor?, take: Int? = nil,
+    subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> Membership {
-    let writer = LiveEventWriter(subscription: id, includesOldValue: options.oldValue)
+    let key = SubscriptionGroup.Key(options: options, id: id, wire: wire, isCounted: take != nil)
     // First the mailbox, then what is there now: what is committed in between is in both, and dropped once.
     let wasAttached = attach()
-    let replay = Replay(options, writer: writer, wire: wire, initial: initial, since: since, store: store, pace: pace)
+    let replay = Replay(key, initial: initial, since: since, store: store, pace: pace, limits: limits)
     if !wasAttached {
-      routed = replay.position
-      settled = routed
+      progress.routed = replay.position
+      settled = replay.position
     }
-    let key = SubscriptionGroup.Key(options: options, id: id, wire: wire)
-    let group = group(for: key, writer: writer, now: loop.now)
-    let membership = Membership(group: group, subscriber: subscriber, replay: replay)
+    let group = group(for: key, now: loop.now)
+    let membership = Membership(
+      group: group, subscriber: subscriber, replay: replay, take: take, keptLimit: limits.conflatedBytes)
     group.join(membership)
     return membership
   }
 
   func cancel(_ membership: Membership) {
     let group = membership.group
-    guard group.leave(membership), group.members.isEmpty else { return }
+    guard group.leave(membership), group.isEmpty else { return }
     removeTarget(of: group)
     indexes[group.key] = nil
     groups[group.index] = nil
@@ -72,12 +81,13 @@ final class Hub: TurnParticipant {
     if indexes.isEmpty { detach() }
   }
 
-  private func group(for key: SubscriptionGroup.Key, writer: LiveEventWriter, now: UInt64) -> SubscriptionGroup {
+  private func group(for key: SubscriptionGroup.Key, now: UInt64) -> SubscriptionGroup {
     if let index = indexes[key], let group = groups[index] { return group }
     let index = freeGroups.popLast() ?? groups.count
-    let group = SubscriptionGroup(key, index: index, writer: writer, epoch: store.epoch, now: now)
+    let group = SubscriptionGroup(key, index: index, progress: progress, limits: limits, now: now)
     if index == groups.count { groups.append(group) } else { groups[index] = group }
     indexes[key] = index
+    if let bookmark = key.options.bookmark { shortestBookmark = min(shortestBookmark, bookmark) }
     addTarget(of: group)
     return group
   }
@@ -128,9 +138,10 @@ final class Hub: TurnParticipant {
 
   func turnEnds(on loop: isolated EventLoop) {
     for commit in mailbox.take() { route(commit, on: loop) }
-    for group in touched { group.deliver(on: loop) }
+    for group in touched where !group.deliver(on: loop) { progress.schedule(group, on: loop) }
     touched.removeAll(keepingCapacity: true)
-    settled = routed
+    settled = progress.routed
+    for group in progress.takeDue(on: loop) { group.flush(on: loop) }
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
 
@@ -158,14 +169,15 @@ final class Hub: TurnParticipant {
       if group.endCommit(commit.revision, on: loop) { touched.append(group) }
     }
     touchedByCommit.removeAll(keepingCapacity: true)
-    routed = max(routed, commit.revision)
+    progress.routed = max(progress.routed, commit.revision)
   }
 
   /// A quiet subscription's cursor must not grow older than the history (rule 8).
   private func sendBookmarks(on loop: isolated EventLoop) {
-    nextBookmarks = loop.now + max(1, bookmarkNanoseconds / 8)
-    for case let group? in groups where group.lastEvent + bookmarkNanoseconds <= loop.now {
-      group.sendBookmark(routed, on: loop)
+    nextBookmarks = loop.now + max(1, shortestBookmark / 8)
+    for case let group? in groups
+    where group.lastEvent + (group.key.options.bookmark ?? bookmarkNanoseconds) <= loop.now {
+      group.sendBookmark(progress.routed, on: loop)
     }
   }
 }

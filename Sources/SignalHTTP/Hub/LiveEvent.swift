@@ -13,36 +13,70 @@ enum LiveEvent: Equatable {
 /// Writes the messages of one subscription as JSON (`docs/protocol.md` §3.3), the constant parts first.
 struct LiveEventWriter {
   let subscription: Int
-  let includesOldValue: Bool
+  let fields: EventFields
+
+  init(subscription: Int, fields: EventFields = .all) {
+    self.subscription = subscription
+    self.fields = fields
+  }
 
   /// Writes the event without its closing brace: whether `more` follows is known when the next change is.
   func append(_ event: LiveEvent, _ change: Change, to text: inout [UInt8]) {
+    append(event, change, value: change.new?.value, oldValue: change.old?.value, to: &text)
+  }
+
+  /// Writes the event with the values that the subscriber sees.
+  func append(_ seen: SeenEvent, to text: inout [UInt8]) {
+    append(seen.event, seen.change, value: seen.value, oldValue: seen.oldValue, to: &text)
+  }
+
+  private func append(
+    _ event: LiveEvent, _ change: Change, value: JSONText?, oldValue: JSONText?, to text: inout [UInt8]
+  ) {
     switch event {
     case .didSet: text.append(literal: #"{"type":"didSet","subscription":"#)
     case .didDelete: text.append(literal: #"{"type":"didDelete","subscription":"#)
     case .didExit: text.append(literal: #"{"type":"didExit","subscription":"#)
     }
     text.appendJSON(subscription)
-    text.append(literal: #","path":"#)
-    text.appendJSON(utf8: change.path.bytes.span)
-    if let new = change.new {
-      text.append(literal: #","value":"#)
-      text.appendJSON(new.value)
-    }
-    if includesOldValue, let old = change.old {
+    appendPath(change.path, to: &text)
+    if let value { appendValue(value, to: &text) }
+    if let oldValue, fields.contains(.oldValue) {
       text.append(literal: #","oldValue":"#)
-      text.appendJSON(old.value)
+      text.appendJSON(oldValue)
     }
     switch event {
-    case .didSet(entered: true): text.append(literal: #","entered":true"#)
-    case .didExit: text.append(literal: change.op == .set ? #","op":"set""# : #","op":"delete""#)
+    case .didSet(entered: true): if fields.contains(.entered) { text.append(literal: #","entered":true"#) }
+    case .didExit:
+      if fields.contains(.op) { text.append(literal: change.op == .set ? #","op":"set""# : #","op":"delete""#) }
     case .didSet, .didDelete: break
     }
-    text.append(literal: #","revision":"#)
-    text.appendJSON(change.revision.number)
-    text.append(literal: #","time":""#)
-    change.time.write(to: &text)
-    text.append(literal: #"""#)
+    appendPosition(change.revision, change.time, to: &text)
+  }
+
+  private func appendPath(_ path: PropertyPath, to text: inout [UInt8]) {
+    guard fields.contains(.path) else { return }
+    text.append(literal: #","path":"#)
+    let bytes = path.bytes
+    text.appendJSON(utf8: bytes.span)
+  }
+
+  private func appendValue(_ value: JSONText, to text: inout [UInt8]) {
+    guard fields.contains(.value) else { return }
+    text.append(literal: #","value":"#)
+    text.appendJSON(value)
+  }
+
+  private func appendPosition(_ revision: Revision, _ time: Timestamp, to text: inout [UInt8]) {
+    if fields.contains(.revision) {
+      text.append(literal: #","revision":"#)
+      text.appendJSON(revision.number)
+    }
+    if fields.contains(.time) {
+      text.append(literal: #","time":""#)
+      time.write(to: &text)
+      text.append(UInt8(ascii: "\""))
+    }
   }
 
   /// Writes what ends an event of a change.
@@ -50,20 +84,41 @@ struct LiveEventWriter {
     text.append(literal: more ? #","more":true}"# : "}")
   }
 
-  /// A property of a snapshot.
-  func appendSnapshot(_ stored: StoredValue, to text: inout [UInt8]) {
+  /// A property of a snapshot, with the value that the subscriber sees.
+  func appendSnapshot(_ stored: StoredValue, value: JSONText, to text: inout [UInt8]) {
     text.append(literal: #"{"type":"didSet","subscription":"#)
     text.appendJSON(subscription)
-    text.append(literal: #","path":"#)
-    let path = stored.path.bytes
-    text.appendJSON(utf8: path.span)
-    text.append(literal: #","value":"#)
-    text.appendJSON(stored.value)
-    text.append(literal: #","revision":"#)
-    text.appendJSON(stored.revision.number)
-    text.append(literal: #","time":""#)
-    stored.time.write(to: &text)
-    text.append(literal: #""}"#)
+    appendPath(stored.path, to: &text)
+    appendValue(value, to: &text)
+    appendPosition(stored.revision, stored.time, to: &text)
+    text.append(UInt8(ascii: "}"))
+  }
+
+  /// What was left out, and why.
+  ///
+  /// - Parameter more: Whether the events follow that were not.
+  func appendGap(_ gap: Conflation.Gap, _ reason: GapReason, more: Bool, to text: inout [UInt8]) {
+    text.append(literal: #"{"type":"gap","subscription":"#)
+    text.appendJSON(subscription)
+    text.append(literal: #","from":"#)
+    text.appendJSON(gap.from.number)
+    text.append(literal: #","to":"#)
+    text.appendJSON(gap.to.number)
+    text.append(literal: #","count":"#)
+    text.appendJSON(gap.count)
+    text.append(literal: reason == .slow ? #","reason":"slow""# : #","reason":"paced""#)
+    Self.close(more: more, &text)
+  }
+
+  /// The end of a subscription that has had all the events it wanted.
+  func appendEnd(_ revision: Revision?, to text: inout [UInt8]) {
+    text.append(literal: #"{"type":"end","subscription":"#)
+    text.appendJSON(subscription)
+    if let revision {
+      text.append(literal: #","revision":"#)
+      text.appendJSON(revision.number)
+    }
+    text.append(UInt8(ascii: "}"))
   }
 
   func appendLive(_ revision: Revision, to text: inout [UInt8]) {
@@ -89,6 +144,14 @@ struct LiveEventWriter {
     text.append(literal: #","revision":"#)
     text.appendJSON(revision.number)
   }
+}
+
+/// Why events were left out.
+enum GapReason {
+  /// The client did not take them.
+  case slow
+  /// The subscription asked for the newest only, or for so many a second.
+  case paced
 }
 
 /// Why a cursor could not be resumed from.

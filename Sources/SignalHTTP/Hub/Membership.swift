@@ -5,11 +5,17 @@ import SignalStore
 protocol Subscriber: AnyObject {
   /// Bytes that may wait while the socket takes nothing.
   var highWaterMark: Int { get }
+  /// The socket takes nothing at the moment.
+  var isBlocked: Bool { get }
   /// The socket takes nothing at the moment, and more than the high-water mark waits.
   var isOverloaded: Bool { get }
   func deliver(_ block: [UInt8], on loop: isolated EventLoop)
   /// Ends the subscriber, telling it from where to resume (rule 5); see ``Membership/reached(settled:)``.
   func tooSlow(on loop: isolated EventLoop)
+  /// A subscription waits for the socket to have taken everything; see ``SubscriptionGroup/drained(_:on:)``.
+  func waitsForRoom()
+  /// A subscription has had all the events it wanted; what it was told is sent already.
+  func ended(_ membership: Membership, on loop: isolated EventLoop)
 }
 
 /// One subscription of one connection: a member of its group, with its own beginning.
@@ -18,40 +24,63 @@ protocol Subscriber: AnyObject {
 /// blocks wait here, within the high-water mark.
 final class Membership {
   let group: SubscriptionGroup
-  /// Where in the group's members, while in.
+  /// Where in one of the group's lists, while in.
   var place: Int?
+  /// Which of the two: it gets bytes of its own.
+  var isBehind = false
   /// The revision of the beginning: the group's events up to it are not for this member.
   let joinedAt: Revision
   /// Whether a given cursor could be resumed from; nil when none was given.
   let recovered: Bool?
+  /// Whether its beginning tells the present value of every property.
+  let knowsState: Bool
   private unowned let subscriber: any Subscriber
-  private let backlogLimit: Int
+  private let mode: DeliveryOptions.Mode
+  private let keptLimit: Int
   private var replay: Replay?
-  private var waiting: [[UInt8]] = []
+  private var waiting: [(bytes: [UInt8], marks: [EventMark])] = []
   private var waitingBytes = 0
+  /// What it has missed while it was behind.
+  private var missed: Conflation?
+  /// Behind because of its client, and not because it is new.
+  private(set) var fellBehindBySlowness = false
+  /// Too much had to be kept: it is to be ended.
+  private(set) var isOverloaded = false
+  /// Events that it still wants; nil is all.
+  private var wanted: Int?
+  /// Up to where it has been given everything, as far as events tell; kept for one that wants a number of them.
+  private var complete: Revision?
 
-  init(group: SubscriptionGroup, subscriber: any Subscriber, replay: Replay) {
+  init(group: SubscriptionGroup, subscriber: any Subscriber, replay: Replay, take: Int?, keptLimit: Int) {
     self.group = group
     self.subscriber = subscriber
     self.replay = replay
-    backlogLimit = subscriber.highWaterMark
+    self.keptLimit = keptLimit
+    mode = group.key.options.delivery.mode
     joinedAt = replay.position
     recovered = replay.recovered
+    knowsState = replay.isSnapshot
+    wanted = take
+    complete = replay.reached
   }
+
+  // MARK: The beginning
 
   /// Whether the beginning is still being sent: call `proceed` when the socket has taken what it was given.
   var isReplaying: Bool { replay != nil }
 
   /// Sends the next piece of the beginning; behind its last one, what has waited.
   func proceed(on loop: isolated EventLoop) {
-    guard replay != nil else { return }
-    let isDone = replay?.nextPiece { subscriber.deliver($0, on: loop) } ?? true
-    guard isDone else { return }
+    guard let piece = replay?.nextPiece() else { return }
+    send(piece.bytes, piece.marks, on: loop)
+    // It may have wanted no more than that.
+    guard place != nil, piece.isLast else { return }
     replay = nil
+    complete = joinedAt
     let blocks = waiting
     waiting = []
     waitingBytes = 0
-    for block in blocks { subscriber.deliver(block, on: loop) }
+    for (bytes, marks) in blocks where place != nil { send(bytes, marks, on: loop) }
   }
 
   /// Up to where the subscriber has been given everything, so that it can resume from there; nil while a snapshot is
@@ -60,18 +89,87 @@ final class Membership {
   /// - Parameter settled: Up to where the groups have been given everything.
   func reached(settled: Revision) -> Revision? {
     if let replay { return replay.reached }
-    return max(settled, joinedAt)
+    let before = isBehind ? missed?.before : group.pending.before
+    return max(min(before ?? settled, settled), joinedAt)
   }
 
-  /// Takes a block of the group; when it is one too many, the subscriber is ended.
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) {
-    if replay == nil {
-      if !subscriber.isOverloaded { return subscriber.deliver(block, on: loop) }
-    } else if waitingBytes <= backlogLimit {
-      waiting.append(block)
-      waitingBytes += block.count
+  // MARK: Blocks of the group
+
+  /// Takes a block of the group.
+  func deliver(_ bytes: [UInt8], _ marks: [EventMark], on loop: isolated EventLoop) {
+    if replay != nil {
+      if mode == .all, waitingBytes > subscriber.highWaterMark { return subscriber.tooSlow(on: loop) }
+      waiting.append((bytes, marks))
+      waitingBytes += bytes.count
+      if mode != .all, waitingBytes > subscriber.highWaterMark { group.fallBehind(self) }
       return
     }
-    subscriber.tooSlow(on: loop)
+    if mode == .all {
+      if subscriber.isOverloaded { return subscriber.tooSlow(on: loop) }
+      return send(bytes, marks, on: loop)
+    }
+    send(bytes, marks, on: loop)
+    if subscriber.isOverloaded { group.fallBehind(self) }
   }
+
+  /// Gives bytes to the connection: all of them, or up to the last event that is wanted.
+  func send(_ bytes: [UInt8], _ marks: [EventMark], on loop: isolated EventLoop) {
+    if bytes.isEmpty { return }
+    guard let wanted else { return subscriber.deliver(bytes, on: loop) }
+    let wire = group.key.wire
+    for mark in marks.prefix(wanted) { complete = mark.resumeAt ?? complete }
+    self.wanted = max(0, wanted - marks.count)
+    if marks.count < wanted { return subscriber.deliver(wire.chunked(bytes), on: loop) }
+    subscriber.deliver(wire.chunked(Array(bytes[..<marks[wanted - 1].end])), on: loop)
+    var block = FrameBlock(wire, epoch: group.progress.epoch)
+    block.append(resumeAt: complete, name: "end") { [group, complete] in group.writer.appendEnd(complete, to: &$0) }
+    subscriber.deliver(block.take(), on: loop)
+    subscriber.ended(self, on: loop)
+  }
+
+  // MARK: Behind
+
+  /// Whether the client is so slow that what comes now is kept for later: as the mode has it.
+  var isLate: Bool { mode == .latest ? subscriber.isBlocked : subscriber.isOverloaded }
+
+  var canCatchUp: Bool { replay == nil && !subscriber.isBlocked && !isOverloaded }
+
+  var hasMissed: Bool { missed != nil }
+
+  /// Behind, but only in name: there is nothing that it has not been given.
+  var isIdle: Bool { missed == nil && canCatchUp }
+
+  /// Keeps an event for later.
+  func keep(_ seen: SeenEvent) {
+    guard seen.change.revision > joinedAt, !isOverloaded else { return }
+    var kept = missed ?? Conflation(group.key.options)
+    // Out of its place while it grows, so that it is not copied.
+    missed = nil
+    kept.add(seen)
+    missed = kept
+    checkKept()
+  }
+
+  /// Keeps what the group had collected.
+  func keep(_ pending: Conflation) {
+    missed = pending
+    checkKept()
+  }
+
+  private func checkKept() { if let missed, missed.bytes > keptLimit { isOverloaded = true } }
+
+  func takeMissed() -> Conflation {
+    defer { missed = nil }
+    return missed ?? Conflation(group.key.options)
+  }
+
+  func waitForRoom() {
+    fellBehindBySlowness = true
+    subscriber.waitsForRoom()
+  }
+
+  func hasCaughtUp() { fellBehindBySlowness = false }
+
+  /// Ends the connection, because too much had to be kept.
+  func end(on loop: isolated EventLoop) { subscriber.tooSlow(on: loop) }
 }

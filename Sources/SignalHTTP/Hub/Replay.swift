@@ -18,8 +18,17 @@ struct Replay {
     let properties: Int
   }
 
+  /// A piece, framed.
+  struct Piece {
+    let bytes: [UInt8]
+    let marks: [EventMark]
+    let isLast: Bool
+  }
+
   /// Whether a given cursor could be resumed from; nil when none was given.
   let recovered: Bool?
+  /// Whether it tells the present value of every property.
+  let isSnapshot: Bool
   /// The revision of `live`: what comes after it is the group's.
   let position: Revision
   /// Up to where everything missed has been handed out; nil before the end of a snapshot.
@@ -30,20 +39,28 @@ struct Replay {
   private var block: FrameBlock
   private var source: Source
   private var reset: ResetReason?
+  /// Of what was missed, for a subscription that wants the newest only: the newest so far.
+  private var missed: Conflation
+  private var deadband: DeadbandState?
+  private let keptLimit: Int
 
   /// Takes what is there now.
   ///
   /// The caller gets every commit after `position` from elsewhere.
   init(
-    _ options: SubscriptionOptions, writer: LiveEventWriter, wire: Wire, initial: Bool, since: Cursor?,
-    store: PropertyStore, pace: Pace
+    _ key: SubscriptionGroup.Key, initial: Bool, since: Cursor?, store: PropertyStore, pace: Pace, limits: HubLimits
   ) {
-    self.options = options
-    self.writer = writer
+    options = key.options
+    writer = LiveEventWriter(subscription: key.id, fields: options.fields)
     self.pace = pace
-    block = FrameBlock(wire, epoch: store.epoch)
+    keptLimit = limits.conflatedBytes
+    missed = Conflation(options)
+    // What the client was told last of a path is not known: the first change is told, and the band begins there.
+    deadband = options.delivery.deadband.map { DeadbandState($0, knowsState: false, limit: limits.trackedPaths) }
+    block = FrameBlock(key.wire, epoch: store.epoch, isCounted: key.isCounted)
     if let since, let missed = store.changes(since: since) {
       recovered = true
+      isSnapshot = false
       position = missed.through
       reached = since.revision
       source = .history(missed.makeIterator())
@@ -55,7 +72,8 @@ struct Replay {
     reset = since.map { since in
       since.epoch != store.epoch ? .epoch : since.revision > snapshot.revision ? .future : .history
     }
-    if initial || since != nil {
+    isSnapshot = initial || since != nil
+    if isSnapshot {
       source = .snapshot(snapshot.scan(match: options.patterns))
     } else {
       source = .nothing
@@ -63,14 +81,14 @@ struct Replay {
     }
   }
 
-  /// Makes the next piece, which may be empty, and returns whether it was the last.
-  mutating func nextPiece(_ deliver: ([UInt8]) -> Void) -> Bool {
+  /// Makes the next piece, which may be empty.
+  mutating func nextPiece() -> Piece {
     if let reason = reset {
       reset = nil
       block.append { [writer, position] in writer.appendReset(position, reason, to: &$0) }
     }
     var budget = pace.properties
-    let isDone =
+    let isLast =
       switch source {
       case .nothing: true
       case .snapshot(var scan):
@@ -78,19 +96,18 @@ struct Replay {
       case .history(var commits):
         addCommits(&commits, &budget)
       }
-    if isDone {
+    if isLast {
       block.append(resumeAt: position) { [writer, position] in writer.appendLive(position, to: &$0) }
     }
-    let bytes = block.take()
-    if !bytes.isEmpty { deliver(bytes) }
-    return isDone
+    let marks = block.takeMarks()
+    return Piece(bytes: block.take(), marks: marks, isLast: isLast)
   }
 
   private mutating func addProperties(_ scan: inout PropertyScan, _ budget: inout Int) -> Bool {
     source = .nothing
     while block.count < pace.bytes, let stored = scan.next(visiting: &budget) {
-      if let filter = options.filter, !filter.holds(forStored: stored) { continue }
-      block.append { [writer] in writer.appendSnapshot(stored, to: &$0) }
+      guard let value = options.see(stored) else { continue }
+      block.appendProperty { [writer] in writer.appendSnapshot(stored, value: value, to: &$0) }
     }
     if scan.isAtEnd { return true }
     source = .snapshot(scan)
@@ -100,18 +117,31 @@ struct Replay {
   private mutating func addCommits(_ commits: inout HistorySlice.Iterator, _ budget: inout Int) -> Bool {
     source = .nothing
     while block.count < pace.bytes, budget > 0 {
-      guard let commit = commits.next() else { return true }
+      guard let commit = commits.next() else {
+        flushMissed()
+        return true
+      }
       for change in commit {
         budget -= 1
         guard options.matches(change.path) else { continue }
         var filtered = FilteredChange(change)
-        guard let event = options.event(for: &filtered) else { continue }
-        block.open(change.revision) { [writer] in writer.append(event, change, to: &$0) }
+        guard let seen = options.see(&filtered), deadband?.lets(seen, isInSnapshot: false) != false else { continue }
+        if options.delivery.isPaced {
+          missed.add(seen)
+        } else {
+          block.open(change.revision) { [writer] in writer.append(seen, to: &$0) }
+        }
       }
       block.close()
-      reached = commit.revision
+      if missed.bytes > keptLimit { flushMissed() }
+      if missed.isEmpty { reached = commit.revision }
     }
     source = .history(commits)
     return false
+  }
+
+  private mutating func flushMissed() {
+    guard !missed.isEmpty else { return }
+    block.append(&missed, .paced, writer)
   }
 }

@@ -3,18 +3,29 @@ import SignalStore
 
 /// The subscribers of one loop whose patterns, filter, options, subscription id and wire are equal: they get the same
 /// bytes.
+///
+/// A member that is behind gets bytes of its own instead, the newest event of each path, until it has caught up: that
+/// is `SubscriptionGroup+Behind.swift`.
 final class SubscriptionGroup {
   struct Key: Hashable {
     let options: SubscriptionOptions
     let id: Int
     let wire: Wire
+    /// Whether members want a number of events and no more.
+    var isCounted = false
   }
 
   let key: Key
   /// The group's place in the hub, and its name in the trie.
   let index: Int
   let writer: LiveEventWriter
-  private(set) var members: [Membership] = []
+  let progress: HubProgress
+  /// Members that get the group's blocks.
+  var members: [Membership] = []
+  /// Members that get their own; see `fallBehind`.
+  var behind: [Membership] = [] {
+    didSet { updateDirect() }
+  }
   private var block: FrameBlock
   /// Members that joined at this revision or before it have nothing to get that is older.
   private var newestJoin: Revision = 0
@@ -24,36 +35,101 @@ final class SubscriptionGroup {
   /// When something was last sent, in the loop's time.
   private(set) var lastEvent: UInt64
 
-  init(_ key: Key, index: Int, writer: LiveEventWriter, epoch: Epoch, now: UInt64) {
+  private var deadband: DeadbandState?
+  /// For a paced group: what has come since the members were last given something.
+  var pending: Conflation
+  /// For a paced group: when they may be given something again.
+  private(set) var nextFlush: UInt64 = 0
+  /// Whether the hub knows that it has to be flushed at `nextFlush`.
+  var isScheduled = false
+  let isPaced: Bool
+  private let interval: UInt64
+  private let isPlain: Bool
+  /// Whether events go into the block as they are, for all members.
+  private var isDirect: Bool
+
+  init(_ key: Key, index: Int, progress: HubProgress, limits: HubLimits, now: UInt64) {
     self.key = key
     self.index = index
-    self.writer = writer
-    block = FrameBlock(key.wire, epoch: epoch)
+    self.progress = progress
+    let options = key.options
+    writer = LiveEventWriter(subscription: key.id, fields: options.fields)
+    block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
     lastEvent = now
+    deadband = options.delivery.deadband.map {
+      DeadbandState($0, knowsState: options.followsState, limit: limits.trackedPaths)
+    }
+    pending = Conflation(options)
+    isPaced = options.delivery.isPaced
+    interval = options.delivery.interval
+    isPlain = deadband == nil && options.pointer == nil && !isPaced
+    isDirect = isPlain
   }
 
+  var isEmpty: Bool { members.isEmpty && behind.isEmpty }
+
+  private func updateDirect() { isDirect = isPlain && behind.isEmpty }
+
+  // MARK: Members
+
   func join(_ membership: Membership) {
-    membership.place = members.count
-    members.append(membership)
     newestJoin = max(newestJoin, membership.joinedAt)
+    if isPaced {
+      // What is pending is not all for it: it begins on its own, and gets the group's blocks from the next on.
+      add(membership, toBehind: true)
+    } else {
+      add(membership, toBehind: false)
+    }
+    deadband?.join(knowsState: membership.knowsState && key.options.followsState)
   }
 
   /// Takes a member out; false when it was not in.
   func leave(_ membership: Membership) -> Bool {
     guard let place = membership.place else { return false }
     membership.place = nil
-    let last = members.removeLast()
-    if last !== membership {
-      members[place] = last
-      last.place = place
+    if membership.isBehind {
+      Self.remove(place, membership, from: &behind)
+    } else {
+      Self.remove(place, membership, from: &members)
     }
     return true
   }
 
+  func add(_ membership: Membership, toBehind isBehind: Bool) {
+    membership.isBehind = isBehind
+    membership.place = isBehind ? behind.count : members.count
+    if isBehind { behind.append(membership) } else { members.append(membership) }
+  }
+
+  private static func remove(_ place: Int, _ membership: Membership, from list: inout [Membership]) {
+    let last = list.removeLast()
+    if last !== membership {
+      list[place] = last
+      last.place = place
+    }
+  }
+
+  // MARK: Changes
+
   /// Writes the event of a change, if the group is to be told of it.
   func append(_ change: inout FilteredChange) -> Bool {
+    guard isDirect else { return appendSeen(&change) }
     guard let event = key.options.event(for: &change) else { return false }
     block.open(change.change.revision) { [writer, change = change.change] in writer.append(event, change, to: &$0) }
+    return true
+  }
+
+  private func appendSeen(_ change: inout FilteredChange) -> Bool {
+    guard let seen = key.options.see(&change) else { return false }
+    let revision = seen.change.revision
+    if deadband?.lets(seen, isInSnapshot: revision <= newestJoin) == false { return false }
+    for member in behind { member.keep(seen) }
+    if members.isEmpty { return true }
+    if isPaced {
+      pending.add(seen)
+    } else {
+      block.open(revision) { [writer] in writer.append(seen, to: &$0) }
+    }
     return true
   }
 
@@ -62,31 +138,70 @@ final class SubscriptionGroup {
   /// While a member's snapshot is as new as the commit, or newer, the commit is delivered by itself, without it.
   func endCommit(_ revision: Revision, on loop: isolated EventLoop) -> Bool {
     block.close()
-    guard revision <= newestJoin else {
+    guard revision <= newestJoin, !isPaced else {
       defer { isTouched = true }
       return !isTouched
     }
-    let bytes = block.take()
     lastEvent = loop.now
+    let marks = block.takeMarks()
+    let bytes = block.take()
     for place in members.indices.reversed() where members[place].joinedAt < revision {
-      members[place].deliver(bytes, on: loop)
+      members[place].deliver(bytes, marks, on: loop)
     }
     return false
   }
 
-  /// Gives every member this turn's frames.
-  func deliver(on loop: isolated EventLoop) {
+  /// Gives every member this turn's frames; false when that has to wait until `nextFlush`.
+  func deliver(on loop: isolated EventLoop) -> Bool {
     isTouched = false
+    if isPaced {
+      guard loop.now >= nextFlush else { return false }
+      flush(on: loop)
+    } else {
+      send(on: loop)
+      endOverloaded(on: loop)
+    }
+    return true
+  }
+
+  private func send(on loop: isolated EventLoop) {
     lastEvent = loop.now
+    let marks = block.takeMarks()
     let bytes = block.take()
+    if bytes.isEmpty { return }
     // Backwards, because one that is too slow leaves, and the last takes its place.
-    for place in members.indices.reversed() { members[place].deliver(bytes, on: loop) }
+    for place in members.indices.reversed() { members[place].deliver(bytes, marks, on: loop) }
+  }
+
+  /// Gives the members of a paced group what has come since the last time, those too that have caught up.
+  func flush(on loop: isolated EventLoop) {
+    var hasGiven = !pending.isEmpty
+    if hasGiven {
+      keepForBlocked()
+      if !members.isEmpty {
+        block.append(&pending, .paced, writer)
+        send(on: loop)
+      } else {
+        pending = Conflation(key.options)
+      }
+    }
+    for place in behind.indices.reversed() where catchUp(behind[place], on: loop) { hasGiven = true }
+    if hasGiven { startInterval(on: loop) }
+    endOverloaded(on: loop)
+  }
+
+  /// The next delivery comes after the interval.
+  func startInterval(on loop: isolated EventLoop) {
+    lastEvent = loop.now
+    if interval > 0 { nextFlush = loop.now + interval }
   }
 
   func sendBookmark(_ revision: Revision, on loop: isolated EventLoop) {
-    // A member whose snapshot is newer than what has been routed is told at the next occasion.
-    guard revision >= newestJoin else { return }
+    for place in behind.indices.reversed() where behind[place].isIdle { rejoin(behind[place]) }
+    // A member whose snapshot is newer than what has been routed is told at the next occasion, and so is everyone
+    // when something waits for its time.
+    guard revision >= newestJoin, pending.isEmpty else { return }
     block.appendBookmark(revision) { [writer] in writer.appendBookmark(revision, to: &$0) }
-    deliver(on: loop)
+    send(on: loop)
   }
 }

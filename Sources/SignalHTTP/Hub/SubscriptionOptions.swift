@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: MIT
 import CEL
+import JSON
 import SignalStore
 
-/// What a subscriber asks for, apart from where it begins: equal options can share a group.
+/// What a subscriber asks for, apart from where it begins and how many events it wants: equal options can share a
+/// group.
 struct SubscriptionOptions: Hashable {
   let patterns: [PathPattern]
-  let filter: Filter?
+  var filter: Filter?
   /// Whether leaving a state filter is told.
-  let exit: Bool
-  /// Whether events hold the value before.
-  let oldValue: Bool
+  var exit = true
+  /// What events carry.
+  var fields = EventFields.all
+  /// The part of each value that the subscriber sees; nil is the whole.
+  var pointer: JSONPointer?
+  var delivery = DeliveryOptions()
+  /// Nanoseconds of silence after which there is a bookmark; nil is the hub's.
+  var bookmark: UInt64?
 
   func matches(_ path: PropertyPath) -> Bool { patterns.contains { $0.matches(path) } }
 
-  /// What is to be told of a change whose path matches; nil when nothing is (`docs/protocol.md` §4 rule 3).
+  /// Whether events follow the state of properties, so that an appearance and a disappearance cancel out.
+  ///
+  /// A transition filter lets single changes through, which say nothing of those that it does not.
+  var followsState: Bool { filter?.isState ?? true }
+
+  /// What is to be told of a change whose path matches, to those who see whole values; nil when nothing is
+  /// (`docs/protocol.md` §4 rule 3).
   func event(for change: inout FilteredChange) -> LiveEvent? {
     guard let filter else { return change.change.op == .set ? .didSet(entered: false) : .didDelete }
     guard filter.isState else {
@@ -26,4 +39,70 @@ struct SubscriptionOptions: Hashable {
     if exit { return .didExit }
     return change.change.op == .delete ? .didDelete : nil
   }
+
+  /// What is to be told of a change whose path matches, with the values as the subscriber sees them.
+  func see(_ change: inout FilteredChange) -> SeenEvent? {
+    guard let pointer else {
+      guard let event = event(for: &change) else { return nil }
+      let change = change.change
+      let wasThere =
+        switch event {
+        case .didSet(let entered): !entered && change.old != nil
+        case .didDelete, .didExit: true
+        }
+      return SeenEvent(
+        event: event, change: change, value: change.new?.value, oldValue: change.old?.value, wasThere: wasThere)
+    }
+    return see(&change, at: pointer)
+  }
+
+  /// Through a pointer a property is its part: one without that part counts as one without a value, and a change that
+  /// leaves the part as it is is none.
+  private func see(_ change: inout FilteredChange, at pointer: JSONPointer) -> SeenEvent? {
+    let new = change.newPart(at: pointer)
+    let old = change.oldPart(at: pointer)
+    guard new != nil || old != nil else { return nil }
+    let wasThere: Bool
+    let event: LiveEvent
+    if let filter, filter.isState {
+      wasThere = old != nil && filter.holds(forOld: &change)
+      if new != nil, filter.holds(forNew: &change) {
+        event = .didSet(entered: !wasThere)
+      } else if wasThere, exit {
+        event = .didExit
+      } else if wasThere, new == nil {
+        event = .didDelete
+      } else {
+        return nil
+      }
+    } else {
+      if let filter, !filter.holds(forNew: &change) { return nil }
+      wasThere = old != nil
+      event = new != nil ? .didSet(entered: false) : .didDelete
+    }
+    if case .didSet(entered: false) = event, new == old { return nil }
+    return SeenEvent(event: event, change: change.change, value: new, oldValue: old, wasThere: wasThere)
+  }
+
+  /// What the subscriber sees of a property at rest; nil when it is not to be told.
+  func see(_ stored: StoredValue) -> JSONText? {
+    if let filter, !filter.holds(forStored: stored) { return nil }
+    guard let pointer else { return stored.value }
+    let tree = JSONTree(stored.value)
+    return tree.node(at: pointer).map { tree.text(of: $0) }
+  }
+}
+
+/// What one subscription is told of a change.
+struct SeenEvent {
+  var event: LiveEvent
+  let change: Change
+  /// The value after the change, or the part of it that is seen.
+  let value: JSONText?
+  /// The value before.
+  var oldValue: JSONText?
+  /// Whether there was something to be seen before the change.
+  let wasThere: Bool
+
+  var path: PropertyPath { change.path }
 }

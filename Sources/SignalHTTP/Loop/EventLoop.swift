@@ -73,9 +73,12 @@ public actor EventLoop {
   private let source: any DispatchSourceRead
   private let readiness: Readiness
   private let timerDescriptor: Int32
-  private var timerIsArmed = false
+  /// When the timer rings, in the time of `now`; `.max` when it is not armed.
+  private var timerRings = UInt64.max
   private let sweepNanoseconds: UInt64
-  private var lastSweep: UInt64 = 0
+  private var nextSweep = UInt64.max
+  /// When a participant wants a turn.
+  private var nextTurn = UInt64.max
 
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
@@ -93,8 +96,8 @@ public actor EventLoop {
   let receiveBuffer = RawBuffer(count: receiveBufferBytes)
   /// Output of the connection that is being served; taken and put back so that two users never overlap.
   private var scratch: [UInt8] = []
-  /// Monotonic nanoseconds, read once a turn.
-  private(set) var now: UInt64 = monotonicNanoseconds()
+  /// Monotonic nanoseconds, read once a turn; or told by a test, which is the clock then.
+  var now: UInt64 = monotonicNanoseconds()
   /// Connections of this loop.
   private(set) var count = 0
   /// Whether the loop is on its way to its end: no new requests are begun.
@@ -172,7 +175,7 @@ public actor EventLoop {
   private func dispatch(_ event: ReadinessEvent) {
     switch event.token {
     case Token.door: break  // its work is taken in every turn
-    case Token.timer: sweep()
+    case Token.timer: timerRang()
     case Token.listener: listener?.accept(on: self)
     default:
       let slot = Int(event.token & 0xffff_ffff)
@@ -207,7 +210,7 @@ public actor EventLoop {
     }
     slots[Int(slot)].member = member
     count += 1
-    armTimer()
+    needSweep()
     return id
   }
 
@@ -265,15 +268,38 @@ public actor EventLoop {
 
   // MARK: Deadlines
 
+  /// Makes sure that a turn begins then, or at most a millisecond later, for a participant.
+  func needTurn(at time: UInt64) {
+    guard time < nextTurn else { return }
+    nextTurn = time
+    armTimer()
+  }
+
+  /// Makes sure that `sweep` runs, for a listener that waits for descriptors, or for deadlines.
+  func needSweep() {
+    guard nextSweep == .max else { return }
+    nextSweep = now + sweepNanoseconds
+    armTimer()
+  }
+
   private func armTimer() {
-    guard !timerIsArmed else { return }
-    timerIsArmed = true
-    _ = creadiness_arm_timer(timerDescriptor, Int64(sweepNanoseconds))
+    let next = min(nextSweep, nextTurn)
+    guard next < timerRings else { return }
+    timerRings = next
+    // The turn may have lasted for a while; and an interval of zero would disarm the timer.
+    let current = monotonicNanoseconds()
+    _ = creadiness_arm_timer(timerDescriptor, next > current ? Int64(clamping: next - current) : 1)
+  }
+
+  private func timerRang() {
+    timerRings = .max
+    if nextTurn <= now { nextTurn = .max }
+    if nextSweep <= now { sweep() }
+    armTimer()
   }
 
   private func sweep() {
-    timerIsArmed = false
-    now = monotonicNanoseconds()
+    nextSweep = .max
     listener?.resumeIfPaused(on: self)
     // Only the slots' array is walked: a member is touched when its time has come.
     for index in slots.indices where slots[index].deadline <= now {
@@ -281,11 +307,8 @@ public actor EventLoop {
       slots[index].member?.deadlineReached(on: self)
     }
     if drainDeadline <= now { abortAll() }
-    if count > 0 || listener?.isPaused == true { armTimer() }
+    if count > 0 || listener?.isPaused == true { needSweep() }
   }
-
-  /// Makes sure that `sweep` runs, for a listener that waits for descriptors.
-  func needSweep() { armTimer() }
 
   // MARK: Listener and end
 

@@ -62,7 +62,13 @@ extension LiveConfiguration {
     limits.listBytes = settings.store.listBytes
     limits.scan = settings.live.turnProperties
     limits.snapshotBytes = settings.live.snapshotBytes
+    limits.conflatedBytes = settings.live.conflatedBytes
     limits.bookmarkInterval = settings.live.bookmarkInterval
+    limits.shortestBookmark = settings.live.shortestBookmark
+    limits.longestBookmark = settings.live.longestBookmark
+    limits.shortestPace = settings.live.shortestPace
+    limits.longestPace = settings.live.longestPace
+    limits.deadbandPaths = settings.live.deadbandPaths
     self.init(
       origins: settings.origins, limits: limits,
       values: JSONLimits(bytes: settings.store.valueBytes, depth: settings.store.valueDepth),

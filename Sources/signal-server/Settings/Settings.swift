@@ -59,7 +59,13 @@ struct Settings: Equatable, Sendable {
   /// Limits of subscriptions.
   struct Live: Equatable, Sendable {
     var highWaterMark = 1 << 20
+    var conflatedBytes = 8 << 20
     var bookmarkInterval = Duration.seconds(15)
+    var shortestBookmark = Duration.seconds(1)
+    var longestBookmark = Duration.seconds(3600)
+    var shortestPace = Duration.milliseconds(1)
+    var longestPace = Duration.seconds(60)
+    var deadbandPaths = 100_000
     var subscriptionsPerConnection = 128
     var patternsPerSubscription = 32
     var filterBytes = 4 << 10
@@ -133,8 +139,17 @@ extension Settings {
     .duration("websocket.close-timeout", \.webSocket.closeTimeout, anyTimeout, "for a client to answer a close frame"),
 
     .bytes("live.high-water-mark", \.live.highWaterMark, 1 << 10...1 << 30, "output waiting for one slow client"),
+    .bytes(
+      "live.conflated-bytes", \.live.conflatedBytes, 1 << 10...1 << 30, "kept for one slow subscription (4008)"),
     .duration(
       "live.bookmark-interval", \.live.bookmarkInterval, anyTimeout, "between cursors for a quiet subscription"),
+    .duration(
+      "live.shortest-bookmark", \.live.shortestBookmark, anyTimeout, "the least of it that a client gets"),
+    .duration("live.longest-bookmark", \.live.longestBookmark, anyTimeout, "the most of it that a client gets"),
+    .duration("live.shortest-pace", \.live.shortestPace, anyPace, "between events of a path, at the fastest maxRate"),
+    .duration("live.longest-pace", \.live.longestPace, anyPace, "between events of a path, at the slowest maxRate"),
+    .integer(
+      "live.deadband-paths", \.live.deadbandPaths, 1...100_000_000, "paths that a deadband keeps in mind"),
     .integer(
       "live.subscriptions-per-connection", \.live.subscriptionsPerConnection, 1...100_000,
       "subscriptions of one connection"),
@@ -172,6 +187,8 @@ extension Settings {
 
   /// Long enough to be met by somebody, short enough to be a timeout.
   private static let anyTimeout = Duration.milliseconds(10)...Duration.seconds(24 * 3600)
+
+  private static let anyPace = Duration.milliseconds(1)...Duration.seconds(24 * 3600)
 
   /// Below what the JSON reader takes at once, 256 MiB.
   private static let jsonCeiling = 128 << 20

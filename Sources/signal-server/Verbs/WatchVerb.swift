@@ -37,10 +37,26 @@ struct WatchVerb: ParsableCommand {
   @Flag(inversion: .prefixedNo, help: "Show the value before each change.")
   var oldValue = true
 
+  @Option(
+    help: ArgumentHelp(
+      "When this is slower than the changes: auto, the newest of each path then; all; or always latest.",
+      valueName: "mode"))
+  var mode: String?
+
+  @Option(help: ArgumentHelp("At most so many events a second of each path.", valueName: "number"))
+  var maxRate: Double?
+
+  @Option(help: ArgumentHelp("Hide smaller changes of numbers, for example 0.5 or 2%.", valueName: "number"))
+  var deadband: String?
+
+  @Option(help: ArgumentHelp("See a part of each value, for example /level.", valueName: "JSON pointer"))
+  var pointer: String?
+
   @OptionGroup var client: ClientOptions
 
   func validate() throws {
     if let count, count < 1 { throw ValidationError("--count takes a number from 1") }
+    if let maxRate, !(maxRate > 0 && maxRate.isFinite) { throw ValidationError("--max-rate takes a number above 0") }
   }
 
   func run() throws {
@@ -48,6 +64,10 @@ struct WatchVerb: ParsableCommand {
     var command = SubscribeCommand(
       patterns: patterns.map(\.text), filter: filter, initial: initial, oldValue: oldValue, since: since)
     if !exit { command.exit = false }
+    command.mode = mode
+    command.maxRate = maxRate
+    command.deadband = deadband
+    command.pointer = pointer
     ProcessSignals.makeSuccess()
     let surroundings = Watcher.Surroundings(
       connect: { () throws(LinkFailure) in try WebSocketLink(url) },

@@ -15,6 +15,8 @@ enum ServerMessage: Equatable, Sendable {
   case live(revision: UInt64)
   /// The present cursor of a quiet subscription.
   case bookmark(revision: UInt64)
+  /// Events were left out, and those that were not follow, if there are `more`; the revision is that of the last.
+  case gap(revision: UInt64, count: UInt64, isSlow: Bool, more: Bool)
   /// What is known is void, a snapshot follows.
   case reset
   /// The answer to a ping, and whatever a later server may add.
@@ -43,6 +45,10 @@ enum ServerMessage: Equatable, Sendable {
     case "live": self = .live(revision: try members.revision())
     case "bookmark": self = .bookmark(revision: try members.revision())
     case "reset": self = .reset
+    case "gap":
+      self = .gap(
+        revision: try members.revision("to"), count: members.number("count") ?? 0,
+        isSlow: members.string("reason") == "slow", more: members.bool("more") ?? false)
     default: self = .other
     }
   }
@@ -100,8 +106,10 @@ struct Members {
   func text(_ name: String) -> JSONText? { tree.member(name, of: node).map { tree.text(of: $0) } }
   func members(_ name: String) -> Members? { tree.member(name, of: node).map { Members(tree: tree, node: $0) } }
 
-  fileprivate func revision() throws(Failure) -> UInt64 {
-    guard let node = tree.member("revision", of: node), let revision = tree.uint64(node) else {
+  func number(_ name: String) -> UInt64? { tree.member(name, of: node).flatMap { tree.uint64($0) } }
+
+  fileprivate func revision(_ name: String = "revision") throws(Failure) -> UInt64 {
+    guard let revision = number(name) else {
       throw Failure(.refused, "the server sent an event without a revision")
     }
     return revision

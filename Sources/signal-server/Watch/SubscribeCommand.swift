@@ -13,6 +13,14 @@ struct SubscribeCommand: Equatable, Sendable {
   var exit: Bool?
   /// Where to resume.
   var since: String?
+  /// What happens when we are slower than the changes; nil leaves it to the server.
+  var mode: String?
+  /// Events per second and path.
+  var maxRate: Double?
+  /// How far numbers have to move, as it was written: `0.5`, `2%`.
+  var deadband: String?
+  /// The part of each value to see.
+  var pointer: String?
 
   /// The text of the message.
   func message(id: Int) -> [UInt8] {
@@ -30,7 +38,25 @@ struct SubscribeCommand: Equatable, Sendable {
     if !oldValue { add("oldValue", JSONText.false.bytes) }
     if let exit { add("exit", JSONText(exit).bytes) }
     if let since { add("since", JSONText(since).bytes) }
+    if let pointer { add("pointer", JSONText(pointer).bytes) }
+    if let delivery { add("delivery", delivery) }
     message.append(UInt8(ascii: "}"))
     return message
+  }
+
+  /// The object of that name; nil when there is nothing to say.
+  private var delivery: [UInt8]? {
+    var members: [[UInt8]] = []
+    if let mode { members.append(Array("\"mode\":".utf8) + JSONText(mode).bytes) }
+    if let rate = maxRate.flatMap({ JSONText($0) }) { members.append(Array("\"maxRate\":".utf8) + rate.bytes) }
+    if let deadband {
+      // A number as it is; all else is a string, of which the server knows whether it is a share.
+      let number = (try? JSONText(validating: deadband)).map { JSONTree($0) }.flatMap {
+        $0.kind(of: $0.root) == .number ? $0.text : nil
+      }
+      members.append(Array("\"deadband\":".utf8) + (number ?? JSONText(deadband)).bytes)
+    }
+    guard !members.isEmpty else { return nil }
+    return [UInt8(ascii: "{")] + members.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]
   }
 }

@@ -48,8 +48,8 @@ struct WatchFold: Sendable {
   /// The paths of the snapshot under way.
   private var seen: Set<Path> = []
   private var hasBeenLive = false
-  /// The part of a transaction that was printed and that the cursor does not cover yet.
-  private var printed: (revision: UInt64, paths: Set<Path>) = (0, [])
+  /// What was printed of a transaction, or behind a gap, and is not covered by the cursor yet.
+  private var printed: [Path: UInt64] = [:]
 
   /// - Parameters:
   ///   - cursor: where the user wants to resume.
@@ -78,7 +78,7 @@ struct WatchFold: Sendable {
 
   /// A connection begins.
   mutating func begin(epoch: String) {
-    if epoch != self.epoch { printed = (0, []) }
+    if epoch != self.epoch { printed = [:] }
     self.epoch = epoch
     phase = .idle
   }
@@ -95,7 +95,7 @@ struct WatchFold: Sendable {
 
   /// What is known is void; a snapshot follows.
   mutating func reset() {
-    printed = (0, [])
+    printed = [:]
     phase = .snapshot
     seen = []
   }
@@ -111,12 +111,14 @@ struct WatchFold: Sendable {
       }
       return old == value ? nil : .set(path: change.path, old: old, new: value, entered: false)
     }
-    if printed.revision == change.revision {
-      guard printed.paths.insert(path).inserted else { return nil }
+    let isKnown = printed[path].map { change.revision <= $0 } ?? false
+    if change.more {
+      if !isKnown { printed[path] = change.revision }
     } else {
-      printed = (change.revision, [path])
+      cursor = "\(epoch).\(change.revision)"
+      printed = printed.filter { $0.value > change.revision }
     }
-    if !change.more { cursor = "\(epoch).\(change.revision)" }
+    if isKnown { return nil }
     let before = known[path]
     switch change.kind {
     case .set:

@@ -136,6 +136,13 @@ struct Watcher {
     case .bookmark(let revision):
       fold.bookmark(revision: revision)
       if output == .events { surroundings.print(bytes) }
+    case .gap(let revision, let count, let isSlow, let more):
+      if !more { fold.bookmark(revision: revision) }
+      if output == .events {
+        surroundings.print(bytes)
+      } else if isSlow {
+        surroundings.complain("too slow for all changes: \(count) left out")
+      }
     case .reset:
       fold.reset()
       if output == .events { surroundings.print(bytes) }

@@ -27,6 +27,8 @@ struct ConvergenceTests {
     /// Bytes of each value, about.
     var valueBytes = 10
     var seed: UInt64 = 1
+    /// The mode of delivery of those who read WebSockets.
+    var delivery = "auto"
 
     static var standard: Plan {
       guard ProcessInfo.processInfo.environment["CONVERGENCE"] == "full" else { return Plan() }
@@ -58,7 +60,8 @@ struct ConvergenceTests {
   @Test func `watchers that are too slow resume and lose nothing`() throws {
     var limits = Limits()
     limits.highWaterMark = 64 << 10
-    let plan = Plan(writes: 50, watchers: 4, reconnecting: 2, othersSleep: true, valueBytes: 8000, seed: 3)
+    let plan = Plan(
+      writes: 50, watchers: 4, reconnecting: 2, othersSleep: true, valueBytes: 8000, seed: 3, delivery: "all")
     let outcome = try run(plan, TestServer(limits: limits))
     for fold in outcome.folds {
       #expect(fold.resets == 0)
@@ -138,7 +141,7 @@ struct ConvergenceTests {
     while true {
       let client = try LiveClient(server, receiveBuffer: sleeps ? 4096 : nil)
       let since = fold.cursor.map { #","since":"\#(client.hello.string("epoch") ?? "").\#($0)""# } ?? ""
-      try client.send(#"{"id":1,"type":"subscribe","match":"**"\#(since)}"#)
+      try client.send(#"{"id":1,"type":"subscribe","match":"**","delivery":{"mode":"\#(plan.delivery)"}\#(since)}"#)
       var left = breaks ? Int.random(in: 1...80, using: &random) : .max
       do {
         while left > 0 {

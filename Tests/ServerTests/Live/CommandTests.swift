@@ -14,7 +14,7 @@ struct CommandTests {
     #expect(
       try LiveClient(server).hello.text == """
         {"type":"hello","epoch":"e","revision":1,"limits":{"messageBytes":1114112,"subscriptions":128,"patterns":32,\
-        "filterBytes":4096,"backlogBytes":1048576}}
+        "filterBytes":4096,"backlogBytes":1048576,"conflatedBytes":8388608}}
         """)
   }
 

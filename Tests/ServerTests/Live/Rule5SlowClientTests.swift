@@ -5,7 +5,7 @@ import SignalStore
 import TestSupport
 import Testing
 
-@Suite("Live protocol §4 rule 5, slow clients")
+@Suite("Live protocol §4 rule 5, slow clients that want everything")
 struct Rule5SlowClientTests {
   /// Small, so that little has to be written before a client is too slow.
   private static var limits: Limits {
@@ -27,7 +27,7 @@ struct Rule5SlowClientTests {
 
   @Test func `one that never reads is closed with 4008 and the others are not disturbed`() throws {
     let server = try TestServer(limits: Self.limits)
-    let members = #""match":"**","oldValue":false"#
+    let members = #""match":"**","oldValue":false,"delivery":{"mode":"all"}"#
     let slow = try LiveClient(server, receiveBuffer: 4096)
     _ = try slow.subscribe(members)
     let fast = try LiveClient(server)
@@ -66,8 +66,11 @@ struct Rule5SlowClientTests {
     let slow = try LiveClient(server, receiveBuffer: 4096)
     // The second is served from the past only when the first has its own; `live` it has been for long.
     try slow.send(#"{"id":1,"type":"subscribe","match":"none"}"#)
-    try slow.send(#"{"id":2,"type":"subscribe","match":"**","oldValue":false,"since":"e.0"}"#)
-    #expect(try slow.next(3).map(\.description) == ["ok 1 sub=1 @300", "live 1 @300", "ok 2 sub=2 @300 recovered"])
+    try slow.send(#"{"id":2,"type":"subscribe","match":"**","oldValue":false,"since":"e.0","delivery":{"mode":"all"}}"#)
+    #expect(
+      try slow.next(3).map(\.description) == [
+        "ok 1 sub=1 @300", "live 1 @300", #"ok 2 sub=2 @300 recovered delivery={"mode":"all"}"#,
+      ])
     let fast = try LiveClient(server)
     _ = try fast.subscribe(#""match":"**","initial":false,"oldValue":false"#)
     for number in 1...10 {
@@ -82,7 +85,7 @@ struct Rule5SlowClientTests {
 
   @Test func `a reader of events that never reads is told so in a comment and its stream ends`() throws {
     let server = try TestServer(limits: Self.limits)
-    let slow = try EventStreamClient(server, query: "match=**&oldValue=false", receiveBuffer: 4096)
+    let slow = try EventStreamClient(server, query: "match=**&oldValue=false&mode=all", receiveBuffer: 4096)
     _ = try slow.next(2)
     let fast = try LiveClient(server)
     _ = try fast.subscribe(#""match":"**","oldValue":false"#)
@@ -105,7 +108,7 @@ struct Rule5SlowClientTests {
     let server = try TestServer(limits: Self.limits)
     for number in 0..<200 { try server.store.set("s/\(number)", #""\#(Self.filler)""#) }
     let slow = try LiveClient(server, receiveBuffer: 4096)
-    try slow.send(#"{"id":1,"type":"subscribe","match":"**","oldValue":false}"#)
+    try slow.send(#"{"id":1,"type":"subscribe","match":"**","oldValue":false,"delivery":{"mode":"all"}}"#)
     let fast = try LiveClient(server)
     _ = try fast.subscribe(#""match":"p","oldValue":false"#)
     for number in 1...10 {

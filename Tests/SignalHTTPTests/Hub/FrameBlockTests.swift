@@ -12,7 +12,7 @@ import Testing
 
   @Test(arguments: [0, 1, 124, 125, 126, 127, 65_535, 65_536, 70_000])
   func `a frame has the header of its length, and nothing before or behind`(length: Int) throws {
-    var block = FrameBlock(.webSocket, epoch: epoch)
+    var block = FrameBlock(.webSocket(batched: false), epoch: epoch)
     let payload = [UInt8](repeating: UInt8(ascii: "x"), count: length)
     block.append { $0 += payload }
     block.append { $0 += payload }
