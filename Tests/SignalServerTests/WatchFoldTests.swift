@@ -50,6 +50,7 @@ extension WatchFold {
       case .live(let revision): lines += live(revision: revision)
       case .bookmark(let revision): bookmark(revision: revision)
       case .reset: reset()
+      case .gap(let revision, _, _, let more): if !more { bookmark(revision: revision) }
       case .error, .other: break
       }
     }
@@ -65,6 +66,29 @@ extension JSONText: ExpressibleByIntegerLiteral {
 @Suite("What watch knows")
 struct WatchFoldTests {
   static let first = [Message.hello("e"), Message.ok]
+
+  @Test func `the cursor stays before a gap until its last event, and nothing of it is printed twice`()
+    throws
+  {
+    var fold = WatchFold()
+    #expect(
+      try fold.take(
+        Self.first + [
+          Message.live(1), #"{"type":"gap","subscription":1,"from":2,"to":6,"count":3,"reason":"slow","more":true}"#,
+          Message.set("a", "4", 4, more: true),
+        ]) == [.set(path: "a", old: nil, new: 4, entered: false)])
+    #expect(fold.cursor == "e.1")
+    #expect(
+      try fold.take(
+        [
+          Message.hello("e"), Message.recovered, Message.set("a", "2", 2), Message.set("a", "4", 4),
+          Message.set("b", "6", 6), Message.live(6),
+        ]) == [.set(path: "b", old: nil, new: 6, entered: false)])
+    #expect(fold.cursor == "e.6")
+    #expect(
+      try fold.take([#"{"type":"gap","subscription":1,"from":7,"to":9,"count":2,"reason":"paced"}"#]) == [])
+    #expect(fold.cursor == "e.9")
+  }
 
   @Test func `the snapshot is the present state, changes follow`() throws {
     var fold = WatchFold()

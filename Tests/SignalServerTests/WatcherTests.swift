@@ -204,6 +204,23 @@ struct WatcherTests {
     #expect(theatre.printed == ["a    → 1", "b    → 1"])
   }
 
+  @Test func `delivery is asked for as it was written`() {
+    var command = SubscribeCommand(patterns: ["a"])
+    command.mode = "latest"
+    command.maxRate = 2
+    command.pointer = "/x"
+    command.deadband = "0.50"
+    #expect(
+      String(decoding: command.message(id: 1), as: UTF8.self)
+        == #"{"id":1,"type":"subscribe","match":["a"],"pointer":"/x","delivery":{"mode":"latest","maxRate":2.0,"deadband":0.50}}"#
+    )
+    var share = SubscribeCommand(patterns: ["a"])
+    share.deadband = "2%"
+    #expect(
+      String(decoding: share.message(id: 1), as: UTF8.self)
+        == #"{"id":1,"type":"subscribe","match":["a"],"delivery":{"deadband":"2%"}}"#)
+  }
+
   @Test func `without exits they are not asked for`() {
     let theatre = Theatre([.success([])])
     let command = SubscribeCommand(patterns: ["a"], filter: "value > 1", initial: false, exit: false, since: "e.1")

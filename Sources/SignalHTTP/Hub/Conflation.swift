@@ -29,6 +29,10 @@ struct Conflation {
   private static let entryBytes = 128
 
   private let followsState: Bool
+  /// Whether an appearance and a disappearance cancel out.
+  ///
+  /// Not where a subscriber is not told of every disappearance: it may know of an earlier appearance still.
+  private let cancels: Bool
   private let keepsOldValues: Bool
   private var entries: [PropertyPath: Entry] = [:]
   private var received = 0
@@ -39,6 +43,7 @@ struct Conflation {
 
   init(_ options: SubscriptionOptions) {
     followsState = options.followsState
+    cancels = options.followsState && (options.filter == nil || options.exit)
     keepsOldValues = options.fields.contains(.oldValue)
   }
 
@@ -96,7 +101,7 @@ struct Conflation {
     event.oldValue = entry.oldValue
     switch event.event {
     case .didSet: event.event = .didSet(entered: entry.entered)
-    case .didDelete, .didExit: if !entry.wasThere { return nil }
+    case .didDelete, .didExit: if cancels, !entry.wasThere { return nil }
     }
     return event
   }

@@ -27,6 +27,8 @@ struct DeadbandState {
   private var references: [PropertyPath: Reference] = [:]
   /// Whether all subscribers know the value before a change of a path of which nothing is kept.
   private var knowsOld: Bool
+  /// Up to here there are changes that some subscriber neither gets nor knows the outcome of.
+  private var unknownThrough: Revision = 0
 
   /// - Parameters:
   ///   - knowsState: Whether subscribers know the value that each property has when they begin.
@@ -37,11 +39,12 @@ struct DeadbandState {
     knowsOld = knowsState
   }
 
-  /// A subscriber begins.
+  /// A subscriber begins behind a revision.
   ///
-  /// - Parameter knowsState: Whether it is given the present value of every property.
-  mutating func join(knowsState: Bool) {
+  /// - Parameter knowsState: Whether it is given the value of every property as of then.
+  mutating func join(at revision: Revision, knowsState: Bool) {
     guard knowsState else {
+      unknownThrough = max(unknownThrough, revision)
       references.removeAll()
       knowsOld = false
       return
@@ -58,6 +61,10 @@ struct DeadbandState {
   /// - Parameter isInSnapshot: Whether a subscriber may have this value from its snapshot.
   mutating func lets(_ seen: SeenEvent, isInSnapshot: Bool) -> Bool {
     let path = seen.path
+    if seen.change.revision <= unknownThrough {
+      references[path] = nil
+      return true
+    }
     guard case .didSet(let entered) = seen.event, let value = Self.number(seen.value) else {
       references[path] = nil
       return true

@@ -29,13 +29,13 @@ extension SubscriptionGroup {
   ///
   /// A paced group keeps to its intervals: a member that is early waits for the next with the others.
   func drained(_ member: Membership, on loop: isolated EventLoop) -> Bool {
-    if isPaced, loop.now < nextFlush || !pending.isEmpty {
+    if isPaced, loop.now < nextFlush {
       progress.schedule(self, on: loop)
       return false
     }
-    guard catchUp(member, on: loop) else { return false }
-    startInterval(on: loop)
-    return true
+    let hasMissed = member.hasMissed
+    if isPaced { flush(on: loop) } else if catchUp(member, on: loop) { startInterval(on: loop) }
+    return hasMissed && !member.hasMissed
   }
 
   /// Gives a member that can take it what it missed; true when there was something.

@@ -80,7 +80,7 @@ final class SubscriptionGroup {
     } else {
       add(membership, toBehind: false)
     }
-    deadband?.join(knowsState: membership.knowsState && key.options.followsState)
+    deadband?.join(at: membership.joinedAt, knowsState: membership.knowsState && key.options.followsState)
   }
 
   /// Takes a member out; false when it was not in.

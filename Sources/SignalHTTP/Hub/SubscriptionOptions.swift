@@ -20,7 +20,7 @@ struct SubscriptionOptions: Hashable {
 
   func matches(_ path: PropertyPath) -> Bool { patterns.contains { $0.matches(path) } }
 
-  /// Whether events follow the state of properties, so that an appearance and a disappearance cancel out.
+  /// Whether events follow the state of properties.
   ///
   /// A transition filter lets single changes through, which say nothing of those that it does not.
   var followsState: Bool { filter?.isState ?? true }

@@ -178,7 +178,7 @@ struct ConvergenceTests {
     var lastID: String?
     while true {
       let stream = try EventStreamClient(
-        server, query: "match=**", fields: lastID.map { [("Last-Event-ID", $0)] } ?? [])
+        server, query: "match=**&mode=\(plan.delivery)", fields: lastID.map { [("Last-Event-ID", $0)] } ?? [])
       var left = Int.random(in: 1...200, using: &random)
       do {
         while left > 0 {

@@ -232,6 +232,14 @@ extension Refusal {
     // §2.4
     .request("events: no pattern", "GET", "/events", 400, "bad_query"),
     .request("events: only other parameters", "GET", "/events?initial=false", 400, "bad_query"),
+    .request("events: an unknown mode", "GET", "/events?match=a&mode=fast", 400, "bad_delivery"),
+    .request("events: maxRate is no number", "GET", "/events?match=a&maxRate=fast", 400, "bad_query"),
+    .request("events: a deadband that is none", "GET", "/events?match=a&deadband=2%25%25", 400, "bad_delivery"),
+    .request("events: take is no number", "GET", "/events?match=a&take=one", 400, "bad_delivery"),
+    .request("events: an unknown field", "GET", "/events?match=a&fields=path,,value", 400, "bad_delivery"),
+    .request("events: a pointer that is none", "GET", "/events?match=a&pointer=x", 400, "bad_pointer"),
+    .request("events: bookmark is no number", "GET", "/events?match=a&bookmark=5s", 400, "bad_query"),
+    .request("events: batches without a WebSocket", "GET", "/events?match=a&batch=true", 400, "unknown_parameter"),
     .request("events: no expression", "GET", "/events?match=a&where=value%20%3D%201", 400, "bad_filter"),
     .request("events: since is no cursor", "GET", "/events?match=a&since=1", 400, "bad_cursor"),
     .request(

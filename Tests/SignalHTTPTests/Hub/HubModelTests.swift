@@ -3,6 +3,7 @@ import CEL
 import Foundation
 import JSON
 import SignalStore
+import TestSupport
 import Testing
 
 @testable import SignalHTTP
@@ -15,17 +16,6 @@ import Testing
     let difference = await on(loop) { loop in Play(seed: seed, on: loop).run(on: loop) }
     loop.submit { $0.stop() }
     #expect(difference == nil, "seed \(seed)")
-  }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }
 
