@@ -66,8 +66,6 @@ struct FilteredChange {
   private(set) var errors = 0
   private var new: Activation?
   private var old: Activation?
-  private var newTree: JSONTree?
-  private var oldTree: JSONTree?
 
   init(_ change: Change) { self.change = change }
 
