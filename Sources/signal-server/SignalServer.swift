@@ -10,11 +10,12 @@ struct SignalServer: AsyncParsableCommand {
     abstract: "A live-state server: JSON values addressed by path, set over HTTP, pushed to everyone who watches.",
     discussion: """
       Exit status: 0 done, 1 the server refused, 64 wrong command line, 69 no server answers, 71 the system refuses \
-      (the port is taken), 78 wrong setting.
+      (the port is taken), 75 the time of a wait is up, 78 wrong setting.
       """,
     version: "0.1.0",
     subcommands: [
-      ServeVerb.self, GetVerb.self, SetVerb.self, DeleteVerb.self, WatchVerb.self, ExplainVerb.self, HealthVerb.self,
+      ServeVerb.self, GetVerb.self, SetVerb.self, DeleteVerb.self, WatchVerb.self, WaitVerb.self, SendVerb.self,
+      TimerVerb.self, ExplainVerb.self, HealthVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)
 

@@ -95,6 +95,13 @@ import Testing
       "`store.properties`": grouped(store.properties), "`store.transaction-operations`": grouped(store.operations),
       "`store.list-limit`": grouped(live.listLimit), "`store.computed-properties`": grouped(store.computedProperties),
       "`store.formula-inputs`": grouped(store.inputs),
+      "`live.disconnect-operations`": grouped(live.disconnectOperations), "`store.timers`": grouped(store.timers),
+      "`store.remembered-signals`, `store.remembered-bytes`":
+        "\(grouped(store.rememberedSignals)), \(size(store.rememberedBytes))",
+      "`store.timer-interval`": "\(Int(store.timerInterval / .milliseconds(1))) ms",
+      "`live.patch-operations`": grouped(live.patchOperations), "`live.patch-work`": grouped(live.patchWork),
+      "`live.wait-limit`": "\(live.wait.components.seconds / 60) min",
+      "`store.ttl-limit`": "\(store.timeToLive.components.seconds / 86_400) days",
       "`store.history-changes`, `store.history-bytes`": "\(grouped(store.historyCount)), \(size(store.historyBytes))",
       "`http.connections`": grouped(limits.connections),
     ]
@@ -126,7 +133,7 @@ import Testing
     #expect(
       routes == [
         "/properties/a", "/properties", "/transactions", "/events", "/expressions/explain", "/health/live",
-        "/health/ready",
+        "/health/ready", "/signals/a", "/timers/a", "/timers",
       ])
     for route in routes { #expect(try client.request("OPTIONS", route).status == 204) }
   }
@@ -135,7 +142,7 @@ import Testing
     let server = try TestServer()
     let client = try LiveClient(server)
     var types: Set<String> = []
-    for match in try section("3 Live protocol").matches(of: /\{"id":[0-9]+,"type":"([a-z]+)".*?\}(?=`|\n)/) {
+    for match in try section("3 Live protocol").matches(of: /\{"id":[0-9]+,"type":"([a-zA-Z]+)".*?\}(?=`|\n)/) {
       let type = String(match.1)
       guard type != "ok", type != "error" else { continue }
       types.insert(type)
@@ -144,7 +151,12 @@ import Testing
       // It may find nothing to do, but nothing wrong with the command.
       #expect(reply.type == "ok" || reply.object("error")?.int("status") == 404, "\(match.0): \(reply)")
     }
-    #expect(types == ["subscribe", "unsubscribe", "set", "delete", "get", "hello", "ping"])
+    #expect(
+      types == [
+        "subscribe", "unsubscribe", "set", "delete", "get", "hello", "ping", "transaction", "patch", "send",
+        "onDisconnect",
+        "define",
+      ])
   }
 
   @Test func `every member of subscribe is understood, in a command and in a URL`() throws {

@@ -124,6 +124,82 @@ struct CommandLineTests {
     #expect(server.stop().status == 0)
   }
 
+  @Test func `wait ends with what was waited for, or with its time`() throws {
+    let server = try RunningServer()
+    let change = try Program(["wait", "a"], ["SIGNAL_SERVER": server.url])
+    let condition = try Program(["wait", "a", "--until", "value > 1"], ["SIGNAL_SERVER": server.url])
+    // Whenever they begin to wait: the condition holds from then on, and a change comes again and again.
+    var number = 2
+    while change.process.isRunning {
+      #expect(try server.run("set", "a", "\(number)").status == 0)
+      number += 1
+    }
+    let seen = change.end()
+    #expect(seen.status == 0 && (Int(seen.output.trimmingCharacters(in: .newlines)) ?? 0) >= 2)
+    #expect(condition.end().status == 0)
+    #expect(
+      try server.run("wait", "a", "--until", "value < 0", "--timeout", "50ms")
+        == .init(status: 75, output: "", errors: "signal-server: the time is up\n"))
+    #expect(try server.run("wait", "none", "--until", "value == null") == .init(status: 0, output: "", errors: ""))
+    #expect(try server.run("wait", "a", "--until", "value >").status == 1)
+    #expect(try server.run("wait", "a", "--timeout", "soon").status == 64)
+    #expect(server.stop().status == 0)
+  }
+
+  @Test func `a time to live is given, and watch says when it is over`() throws {
+    let server = try RunningServer()
+    let watch = try Program(["watch", "a", "--no-initial"], ["SIGNAL_SERVER": server.url])
+    var lines: [String] = []
+    repeat {
+      #expect(try server.run("set", "a", "1", "--ttl", "100ms").status == 0)
+      lines.append(watch.line())
+    } while lines.last?.contains("expired") != true
+    #expect(lines.last?.hasSuffix(" → (expired)") == true)
+    #expect(try server.run("set", "a", "1", "--ttl", "1").status == 1)
+    watch.process.interrupt()
+    #expect(watch.end().status == 0)
+    #expect(server.stop().status == 0)
+  }
+
+  @Test func `signals are sent and watched, and timers send them`() throws {
+    let server = try RunningServer()
+    #expect(try server.run("send", "bell/front", "ann", "--string", "--remember").status == 0)
+    let watch = try Program(
+      ["watch", "--signals", "bell/*", "--where", "message != 'nobody'"], ["SIGNAL_SERVER": server.url])
+    #expect(watch.line() == #"bell/front  "ann""#)
+    #expect(try server.run("send", "bell/front", #""nobody""#).status == 0)
+    #expect(try server.run("fire", "bell/back", "-", input: "{\"floor\": 3}").status == 0)
+    #expect(watch.line() == #"bell/back   {"floor":3}"#)
+    let timer = try server.run("timer", "bell/tea", "--after", "10ms", "--message", "true")
+    #expect(timer.status == 0 && timer.output.hasPrefix(#"{"path":"bell/tea","after":"10ms","message":true,"next":""#))
+    #expect(watch.line() == "bell/tea    true")
+    #expect(try server.run("timer", "tick", "--every", "1h").status == 0)
+    #expect(try server.run("timer").output.hasPrefix(#"{"timers":[{"path":"tick","every":"1h""#))
+    #expect(try server.run("timer", "tick", "--delete").status == 0)
+    #expect(try server.run("timer", "tick").status == 1)
+    #expect(try server.run("timer", "tick", "--every", "1h", "--after", "1h").status == 64)
+    watch.process.interrupt()
+    #expect(watch.end().status == 0)
+    #expect(server.stop().status == 0)
+  }
+
+  @Test func `a held property goes with the process that holds it, however that ends`() throws {
+    let server = try RunningServer()
+    for end in [SIGKILL, SIGTERM, SIGINT] {
+      let holder = try Program(["set", "presence/ann", #""here""#, "--hold"], ["SIGNAL_SERVER": server.url])
+      let cursor = holder.line()
+      #expect(try server.run("get", "presence/ann").output == "\"here\"\n")
+      kill(holder.process.processIdentifier, end)
+      holder.process.waitUntilExit()
+      #expect(try server.run("wait", "presence/ann", "--until", "value == null", "--timeout", "20s").status == 0)
+      let again = try server.run("get", "presence/ann", "--pointer", "/x")
+      #expect(again.status == 1, "\(cursor)")
+    }
+    let refused = try server.run("set", "presence/ann", "1", "--hold", "--if-match", "e.1")
+    #expect(refused.status == 1 && refused.output.isEmpty)
+    #expect(server.stop().status == 0)
+  }
+
   @Test func `watch tells the state, then every change, and survives a restart of the server`() throws {
     let server = try RunningServer()
     #expect(try server.run("set", "kitchen/temperature", "21.5").status == 0)

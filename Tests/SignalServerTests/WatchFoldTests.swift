@@ -18,6 +18,11 @@ enum Message {
     event("didExit", path, revision, value: value, old: old, more: false, op: value == nil ? "delete" : "set")
   }
 
+  static func expired(_ path: String, _ revision: Int, old: String? = nil, asExit: Bool = false) -> String {
+    event(
+      asExit ? "didExit" : "didExpire", path, revision, value: nil, old: old, more: false, op: asExit ? "expire" : nil)
+  }
+
   static func live(_ revision: Int) -> String { #"{"type":"live","subscription":1,"revision":\#(revision)}"# }
   static func bookmark(_ revision: Int) -> String { #"{"type":"bookmark","subscription":1,"revision":\#(revision)}"# }
   static func hello(_ epoch: String) -> String { #"{"type":"hello","epoch":"\#(epoch)","revision":1,"limits":{}}"# }
@@ -51,7 +56,7 @@ extension WatchFold {
       case .bookmark(let revision): bookmark(revision: revision)
       case .reset: reset()
       case .gap(let revision, _, _, let more): if !more { bookmark(revision: revision) }
-      case .error, .other: break
+      case .error, .signal, .other: break
       }
     }
     return lines
@@ -109,6 +114,14 @@ struct WatchFoldTests {
     #expect(fold.cursor == "e.9")
     #expect(try fold.take([Message.bookmark(20)]) == [])
     #expect(fold.cursor == "e.20")
+  }
+
+  @Test func `an expiry is told as such, with or without a filter`() throws {
+    var fold = WatchFold()
+    _ = try fold.take([Message.hello("e"), Message.ok, Message.set("a", "1", 1), Message.live(1)])
+    #expect(try fold.take([Message.expired("a", 2, old: "1")]) == [.expired(path: "a", old: 1)])
+    #expect(fold.cursor == "e.2")
+    #expect(try fold.take([Message.expired("b", 3, asExit: true)]) == [.expired(path: "b", old: nil)])
   }
 
   @Test func `a cursor is taken only from the last event of a transaction`() throws {
@@ -296,7 +309,7 @@ struct WatchFoldTests {
           case .deleted(let path, let old):
             #expect(shown[path] == old, "round \(round)")
             shown[path] = nil
-          case .left: Issue.record("nothing can leave without a filter, round \(round)")
+          case .left, .expired, .signal: Issue.record("nothing of that can be here, round \(round)")
           }
         }
         if end == messages.count {

@@ -43,9 +43,11 @@ package final class TestServer: Sendable {
 
 extension PropertyStore {
   /// A store whose history is named `e` and in which it is always 2026-01-02T03:04:05.678Z.
-  package static func forTests(limits: StoreLimits = StoreLimits()) -> PropertyStore {
+  package static func forTests(
+    limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock()
+  ) -> PropertyStore {
     guard let epoch = Epoch("e") else { preconditionFailure("a letter is an epoch") }
-    return PropertyStore(epoch: epoch, limits: limits) { Timestamp(milliseconds: 1_767_323_045_678) }
+    return PropertyStore(epoch: epoch, limits: limits, timers: timers) { Timestamp(milliseconds: 1_767_323_045_678) }
   }
 
   /// Gives a property a value, in the words of a test.

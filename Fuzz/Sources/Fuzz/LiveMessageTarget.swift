@@ -38,7 +38,7 @@ extension FuzzTarget {
 
   private static func messageOutcome(of text: Span<UInt8>) -> Outcome<CommandFacts> {
     do throws(ClientMessage.Refusal) {
-      let message = try ClientMessage(text, configuration: configuration)
+      let message = try ClientMessage(text, configuration: configuration, operationLimit: operationLimit)
       require((0..<1 << 53).contains(message.id), "an id outside of its range")
       return .accepted(CommandFacts(message))
     } catch {
@@ -47,14 +47,11 @@ extension FuzzTarget {
     }
   }
 
-  private static func transactionOutcome(of text: Span<UInt8>) -> Outcome<[PropertyStore.Operation]> {
+  private static func transactionOutcome(of text: Span<UInt8>) -> Outcome<[OperationRequest]> {
     do throws(Problem) {
       let operations = try TransactionRequest.operations(text, configuration, limit: operationLimit)
       require(operations.count <= operationLimit, "more operations than the limit")
-      for operation in operations {
-        check(operation.path)
-        if case .set(let value, _) = operation.action { check(value) }
-      }
+      for operation in operations { check(operation) }
       return .accepted(operations)
     } catch {
       check(error, in: text)
@@ -63,6 +60,20 @@ extension FuzzTarget {
       }
       return .refused(id: nil, error.code, operation: error.operation)
     }
+  }
+
+  fileprivate static func require(_ count: Int) {
+    require(count <= operationLimit, "more operations than the limit")
+  }
+
+  fileprivate static func check(_ request: SendRequest) {
+    check(request.path)
+    check(request.message)
+  }
+
+  fileprivate static func check(_ request: OperationRequest) {
+    check(request.path)
+    if case .carryOut(.set(let value, _, _)) = request.deed { check(value) }
   }
 
   private static func check(_ problem: Problem, in text: Span<UInt8>) {
@@ -101,7 +112,8 @@ private struct CommandFacts: Equatable {
   let name: String
   var paths: [[UInt8]] = []
   var texts: [String] = []
-  var value: JSONText?
+  var operations: [OperationRequest] = []
+  var sends: [SendRequest] = []
   var condition = Condition.any
   var cursor: Cursor?
   var flags: [Bool?] = []
@@ -119,19 +131,45 @@ private struct CommandFacts: Equatable {
       flags = [request.initial, request.exit, request.oldValue]
     case .unsubscribe(let subscription):
       name = "unsubscribe \(subscription)"
-    case .set(let path, let value, let condition, let always):
-      name = "set"
-      FuzzTarget.check(path)
-      FuzzTarget.check(value)
-      paths = [path.bytes]
-      self.value = value
-      self.condition = condition
-      flags = [always]
-    case .delete(let path, let condition):
-      name = "delete"
-      FuzzTarget.check(path)
-      paths = [path.bytes]
-      self.condition = condition
+    case .write(let request):
+      name = "write"
+      FuzzTarget.check(request)
+      operations = [request]
+    case .transact(let requests):
+      name = "transaction"
+      FuzzTarget.require(requests.count)
+      for request in requests { FuzzTarget.check(request) }
+      operations = requests
+    case .patch(let request):
+      name = "patch"
+      FuzzTarget.check(request.path)
+      paths = [request.path.bytes]
+      condition = request.condition
+      texts = [request.filter].compactMap { $0 }
+      flags = [request.always]
+    case .subscribeSignals(let request):
+      name = "subscribe signals"
+      FuzzTarget.check(patternCount: request.patterns.count)
+      for pattern in request.patterns { FuzzTarget.check(pattern) }
+      paths = request.patterns.map(\.bytes)
+      texts = [request.filter].compactMap { $0 }
+      flags = [request.initial]
+    case .send(let request):
+      name = "send"
+      FuzzTarget.check(request)
+      sends = [request]
+    case .onDisconnect(let requests):
+      name = "onDisconnect"
+      for request in requests {
+        switch request {
+        case .write(let write):
+          FuzzTarget.check(write)
+          operations.append(write)
+        case .send(let send):
+          FuzzTarget.check(send)
+          sends.append(send)
+        }
+      }
     case .get(let path):
       name = "get"
       FuzzTarget.check(path)

@@ -14,12 +14,36 @@ struct SubscribeRequest {
   var delivery = DeliveryRequest()
 }
 
+/// What a `patch` command asks for.
+struct PatchRequest: Equatable {
+  let path: PropertyPath
+  let patch: ValuePatch
+  let condition: Condition
+  let filter: String?
+  let always: Bool
+  let ttl: Duration?
+
+  init(_ members: inout JSONMembers, _ configuration: LiveConfiguration) throws(Problem) {
+    path = try members.path("path", limits: configuration.paths)
+    patch = try ValuePatch(&members)
+    condition = try members.condition()
+    filter = try members.string("if")
+    always = try members.bool("always") ?? false
+    ttl = try members.duration("ttl")
+  }
+}
+
 /// A command of the live protocol (`docs/protocol.md` §3).
 enum ClientCommand {
   case subscribe(SubscribeRequest)
   case unsubscribe(Int)
-  case set(PropertyPath, JSONText, Condition, always: Bool)
-  case delete(PropertyPath, Condition)
+  case write(OperationRequest)
+  case transact([OperationRequest])
+  case patch(PatchRequest)
+  case subscribeSignals(SignalSubscribeRequest)
+  case send(SendRequest)
+  /// What replaces the operations that the connection has registered for its end.
+  case onDisconnect([DisconnectOperation])
   case get(PropertyPath)
   case ping
   /// Whether events are to come several in a message.
@@ -40,11 +64,14 @@ struct ClientMessage {
   /// Parses a message.
   ///
   /// Values in it are held to the limits of values.
-  init(_ text: Span<UInt8>, configuration: LiveConfiguration) throws(Refusal) {
+  ///
+  /// - Parameter operationLimit: Operations of one transaction at most.
+  init(_ text: Span<UInt8>, configuration: LiveConfiguration, operationLimit: Int) throws(Refusal) {
     let tree: JSONTree
     do {
-      // The message may be longer than a value, by the rest of the command around it.
-      let limits = JSONLimits(bytes: text.count, depth: configuration.values.depth + 1)
+      // The message may be longer than a value, by the rest of the command around it; in a transaction there are three
+      // levels around a value.
+      let limits = JSONLimits(bytes: text.count, depth: configuration.values.depth + 3)
       tree = JSONTree(try JSONText(validating: text, limits: limits))
     } catch {
       throw Refusal(id: nil, problem: Problem(.badJSON, "\(error)", position: error.offset))
@@ -56,7 +83,7 @@ struct ClientMessage {
     do throws(Problem) {
       id = try members.integer("id")
       guard let type = try members.string("type") else { throw members.missing("type") }
-      command = try Self.command(type, &members, configuration)
+      command = try Self.command(type, &members, tree, configuration, operationLimit)
       guard let id else { throw members.missing("id") }
       self.id = id
       try members.end()
@@ -66,10 +93,16 @@ struct ClientMessage {
   }
 
   private static func command(
-    _ type: String, _ members: inout JSONMembers, _ configuration: LiveConfiguration
+    _ type: String, _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration,
+    _ operationLimit: Int
   ) throws(Problem) -> ClientCommand {
     let paths = configuration.paths
     switch type {
+    case "subscribe" where members.has("signals"):
+      return .subscribeSignals(try SignalSubscribeRequest(&members, configuration))
+    case "send": return .send(try SendRequest(&members, configuration))
+    case "onDisconnect":
+      return .onDisconnect(try DisconnectOperation.operations(&members, tree, configuration))
     case "subscribe":
       var request = SubscribeRequest()
       request.patterns = try members.patterns("match", limits: configuration.limits, paths: paths)
@@ -83,15 +116,9 @@ struct ClientMessage {
     case "unsubscribe":
       guard let subscription = try members.integer("subscription") else { throw members.missing("subscription") }
       return .unsubscribe(subscription)
-    case "set":
-      let path = try members.path("path", limits: paths)
-      guard let value = members.value("value") else { throw members.missing("value") }
-      guard value.bytes.count <= configuration.values.bytes else {
-        throw Problem(.bodyTooLarge, "A value has at most \(configuration.values.bytes) bytes.")
-      }
-      return .set(path, value, try members.condition(), always: try members.bool("always") ?? false)
-    case "delete":
-      return .delete(try members.path("path", limits: paths), try members.condition())
+    case "transaction":
+      return .transact(try TransactionRequest.operations(&members, tree, configuration, limit: operationLimit))
+    case "patch": return .patch(try PatchRequest(&members, configuration))
     case "get":
       return .get(try members.path("path", limits: paths))
     case "ping":
@@ -99,6 +126,7 @@ struct ClientMessage {
     case "hello":
       return .hello(batch: try members.bool("batch"))
     default:
+      if let write = try OperationRequest(type, &members, configuration) { return .write(write) }
       throw Problem(.unknownType, "There is no command \"\(type)\".")
     }
   }

@@ -5,32 +5,41 @@ import SignalStore
 final class EventStreamSession: EventStreamHandler {
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
-  private let options: SubscriptionOptions
-  private let request: SubscribeRequest
+  private let signals: SignalSubscriptions
+  private let subscription: FirstSubscription
   private unowned var stream: EventStream! = nil
 
-  init(_ service: LiveService, _ options: SubscriptionOptions, _ request: SubscribeRequest) {
+  init(_ service: LiveService, _ subscription: FirstSubscription) {
     self.service = service
-    self.options = options
-    self.request = request
+    self.subscription = subscription
     subscriptions = LiveSubscriptions(hub: service.hub)
+    signals = SignalSubscriptions(service)
   }
 
   func opened(_ stream: EventStream, on loop: isolated EventLoop) {
     self.stream = stream
     let wire = Wire.eventStream(chunked: stream.isChunked)
-    let membership = subscriptions.add(options, request, id: 1, wire: wire, subscriber: self, on: loop)
     var block = FrameBlock(wire, epoch: service.store.epoch)
-    block.append { service.appendSubscribed(membership, request, id: 1, command: nil, to: &$0) }
+    switch subscription {
+    case .properties(let options, let request):
+      let membership = subscriptions.add(options, request, id: 1, wire: wire, subscriber: self, on: loop)
+      block.append { service.appendSubscribed(membership, request, id: 1, command: nil, to: &$0) }
+    case .signals(let options, let request):
+      signals.add(options, request, id: 1, wire: wire, subscriber: self)
+      block.append { service.appendSubscribed(id: 1, command: nil, to: &$0) }
+    }
     deliver(block.take(), on: loop)
     drained(stream, on: loop)
   }
 
   func drained(_ stream: EventStream, on loop: isolated EventLoop) {
-    if subscriptions.proceed(on: loop) { stream.askForDrained(on: loop) }
+    if subscriptions.proceed(on: loop) || signals.proceed(on: loop) { stream.askForDrained(on: loop) }
   }
 
-  func closed(on loop: isolated EventLoop) { subscriptions.removeAll() }
+  func closed(on loop: isolated EventLoop) {
+    subscriptions.removeAll()
+    signals.removeAll()
+  }
 }
 
 extension EventStreamSession: Subscriber {
@@ -45,6 +54,7 @@ extension EventStreamSession: Subscriber {
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)
     subscriptions.removeAll()
+    signals.removeAll()
     stream.close(comment: reason, on: loop)
   }
 

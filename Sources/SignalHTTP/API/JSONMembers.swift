@@ -99,6 +99,18 @@ struct JSONMembers {
   /// A value as it stands in the message.
   mutating func value(_ name: String) -> JSONText? { take(name).map { tree.text(of: $0) } }
 
+  /// A value that is to be kept, held to the limits of values: the message around it may be larger.
+  mutating func value(_ name: String, within limits: JSONLimits) throws(Problem) -> JSONText? {
+    guard let node = take(name) else { return nil }
+    guard tree.range(of: node).count <= limits.bytes else {
+      throw Problem(.bodyTooLarge, "\"\(name)\" of \(subject) has at most \(limits.bytes) bytes.")
+    }
+    guard tree.depth(of: node).depth <= limits.depth else {
+      throw Problem(.badJSON, "\"\(name)\" of \(subject) has at most \(limits.depth) levels.")
+    }
+    return tree.text(of: node)
+  }
+
   mutating func path(_ name: String, limits: PathLimits) throws(Problem) -> PropertyPath {
     guard let text = try string(name) else { throw missing(name) }
     do {
@@ -114,6 +126,12 @@ struct JSONMembers {
       throw Problem(.badCursor, "\"\(name)\" is not of the form <epoch>.<revision>.")
     }
     return cursor
+  }
+
+  /// A length of time, such as `"30s"`.
+  mutating func duration(_ name: String) throws(Problem) -> Duration? {
+    guard let text = try string(name) else { return nil }
+    return try WireDuration.read(text, name)
   }
 
   /// `ifMatch` and `ifNoneMatch`, which exclude each other.

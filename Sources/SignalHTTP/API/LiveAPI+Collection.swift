@@ -8,15 +8,8 @@ extension LiveAPI {
     let query = try Query(head, ["match", "where", "limit", "after"])
     let limits = service.configuration.limits
     let limit = try query.integer("limit", in: 1...limits.listLimit) ?? limits.listDefault
-    let patterns = try query.patterns(service.configuration)
-    var after: PropertyPath?
-    if let text = try query.one("after") {
-      do throws(PathError) {
-        after = try PropertyPath(text, limits: service.configuration.paths)
-      } catch {
-        throw .problem(Problem(.badPath, "\(error)"))
-      }
-    }
+    let patterns = try query.patterns("match", service.configuration)
+    let after = try query.path("after", service.configuration)
     var filter: Filter?
     if let source = try query.one("where") {
       let compiled = try problem { () throws(Problem) in try service.filter(source) }
@@ -45,20 +38,13 @@ extension LiveAPI {
     _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter
   ) throws(APIError) {
     _ = try Query(head, [])
-    if let encoding = head[.contentEncoding], !encoding.equalsIgnoringCase("identity") {
-      throw .problem(Problem(.unsupportedEncoding, "A body with Content-Encoding \"\(encoding.string)\" is not taken."))
-    }
+    try refuseEncoding(head)
     let operations = try problem { () throws(Problem) in
       try body.withSpan { bytes throws(Problem) in
-        try TransactionRequest.operations(bytes, service)
+        try TransactionRequest.operations(bytes, service.configuration, limit: service.store.limits.operations)
       }
     }
-    let result: TransactionResult
-    do throws(StoreError) {
-      result = try service.store.transact(operations)
-    } catch {
-      throw .problem(service.problem(error, inTransaction: true))
-    }
+    let result = try problem { () throws(Problem) in try service.carryOut(operations) }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendRevision(result.revision, &response)
@@ -73,7 +59,8 @@ extension LiveAPI {
 
   /// What a URL can say of a subscription.
   private static let subscriptionParameters = [
-    "match", "where", "initial", "since", "exit", "oldValue", "mode", "maxRate", "deadband", "take", "fields",
+    "match", "signals", "where", "initial", "since", "exit", "oldValue", "mode", "maxRate", "deadband", "take",
+    "fields",
     "pointer", "bookmark",
   ]
 
@@ -83,18 +70,15 @@ extension LiveAPI {
     let query = try Query(head, Self.subscriptionParameters + (head.wantsUpgrade ? ["batch"] : []))
     let isWebSocket = head.wantsUpgrade
     let isBatched = isWebSocket ? try query.bool("batch") ?? false : false
-    var request = try query.subscription(service.configuration)
+    var resumption: Cursor?
     if !isWebSocket, let field = try parsing({ () throws(HTTPParseError) in try head.single(.lastEventID) }) {
       guard let cursor = field.withSpan({ Cursor($0) }) else {
         throw .problem(Problem(.badCursor, "Last-Event-ID is not of the form <epoch>.<revision>."))
       }
-      request?.since = cursor
+      resumption = cursor
     }
-    var options: SubscriptionOptions?
-    if let request { options = try problem { () throws(Problem) in try service.options(for: request) } }
+    let first = try firstSubscription(query, resumption)
     if isWebSocket {
-      let first =
-        if let request, let options { (options, request) } else { nil as (SubscriptionOptions, SubscribeRequest)? }
       return .webSocket(
         LiveSession(service, first: first, isBatched: isBatched), subprotocols: [LiveSession.subprotocol],
         acceptsBinary: false)
@@ -102,14 +86,24 @@ extension LiveAPI {
     guard Accept.best(of: ["text/event-stream"], for: head) != nil else {
       throw .problem(Problem(.notAcceptable, "Events are text/event-stream, or a WebSocket."))
     }
-    guard let request, let options else {
-      throw .problem(Problem(.badQuery, "Server-sent events need \"match\"."))
+    guard let first else {
+      throw .problem(Problem(.badQuery, "Server-sent events need \"match\" or \"signals\"."))
     }
     response.begin(.ok)
     response.field("Content-Type", "text/event-stream")
     response.field("Cache-Control", "no-store")
     // Some proxies collect a response before they pass it on, unless they are told.
     response.field("X-Accel-Buffering", "no")
-    return .eventStream(EventStreamSession(service, options, request))
+    return .eventStream(EventStreamSession(service, first))
+  }
+
+  /// The subscription that the query asks for, if it does.
+  private func firstSubscription(_ query: Query, _ resumption: Cursor?) throws(APIError) -> FirstSubscription? {
+    if let request = try SignalSubscribeRequest(query, service.configuration) {
+      return .signals(try problem { () throws(Problem) in try service.options(for: request) }, request)
+    }
+    guard var request = try query.subscription(service.configuration) else { return nil }
+    request.since = resumption ?? request.since
+    return .properties(try problem { () throws(Problem) in try service.options(for: request) }, request)
   }
 }

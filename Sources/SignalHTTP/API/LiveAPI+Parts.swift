@@ -24,6 +24,11 @@ extension LiveAPI {
     }
   }
 
+  func refuseEncoding(_ head: borrowing RequestHead) throws(APIError) {
+    guard let encoding = head[.contentEncoding], !encoding.equalsIgnoringCase("identity") else { return }
+    throw .problem(Problem(.unsupportedEncoding, "A body with Content-Encoding \"\(encoding.string)\" is not taken."))
+  }
+
   func jsonValue(_ body: ByteView) throws(APIError) -> JSONText {
     do throws(JSONError) {
       return try body.withSpan { bytes throws(JSONError) in
@@ -100,6 +105,7 @@ extension LiveAPI {
   ) {
     response.field("ETag", tag)
     response.field("Last-Modified") { HTTPDate(secondsSinceEpoch: stored.time.seconds).append(to: &$0) }
+    if let expires = stored.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
     appendRevision(revision, &response)
   }
 

@@ -18,7 +18,7 @@ final class LiveAPI: RequestHandler {
   ) -> Disposition {
     do throws(APIError) {
       try origins.admit(head, &response)
-      return try route(head, body, &response, on: loop)
+      return try route(head, body, &response, responder, on: loop)
     } catch {
       response.refuse(error)
       return .answered
@@ -26,24 +26,37 @@ final class LiveAPI: RequestHandler {
   }
 
   private func route(
-    _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter, on loop: isolated EventLoop
+    _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter, _ responder: HTTPResponder,
+    on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     guard let route = Route(head.path) else {
       if head.targetForm == .asterisk, head.knownMethod == .options {
-        response.allow("GET, HEAD, POST, PUT, DELETE, OPTIONS")
+        response.allow("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
         return .answered
       }
       throw .problem(Problem(.noSuchRoute, "There is nothing at \"\(head.path.string)\"."))
     }
     switch (route, head.knownMethod) {
     case (_, .options): answerOptions(head, route, &response)
-    case (.property(let path), .get), (.property(let path), .head): try getProperty(path, head, &response)
+    case (.property(let path), .get), (.property(let path), .head):
+      return try getProperty(path, head, &response, responder)
     case (.property(let path), .put): try putProperty(path, head, body, &response)
+    case (.property(let path), .patch): try patchProperty(path, head, body, &response)
     case (.property(let path), .delete): try deleteProperty(path, head, &response)
+    case (.signal(let path), .post): try sendSignal(path, head, body, &response)
+    case (.timer(let path), .put): try putTimer(path, head, body, &response)
+    case (.timer(let path), .get), (.timer(let path), .head): try getTimer(path, head, &response)
+    case (.timer(let path), .delete): try deleteTimer(path, head, &response)
+    case (.timers, .get), (.timers, .head): try listTimers(head, &response)
     case (.list, .get), (.list, .head): try listProperties(head, &response)
     case (.transactions, .post): try transact(head, body, &response)
     case (.explain, .post): try explain(head, body, &response)
     case (.events, .get): return try openEvents(head, &response)
+    case (.description, .get), (.description, .head):
+      _ = try Query(head, [])
+      response.begin(.ok)
+      response.field("Content-Type", "application/yaml")
+      response.end(OpenAPIDocument.bytes)
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
       answerHealth(loop.isDraining ? "draining" : "ready", isWell: !loop.isDraining, &response)
@@ -62,6 +75,8 @@ final class LiveAPI: RequestHandler {
         "Access-Control-Allow-Headers", "Content-Type, If-Match, If-None-Match, Last-Event-ID")
       response.addCommonField("Access-Control-Max-Age", "600")
     }
+    // RFC 5789 §3.1.
+    if case .property = route { response.addCommonField("Accept-Patch", ValuePatch.mediaTypes) }
     response.allow(route.allowed)
   }
 
@@ -87,35 +102,49 @@ enum APIError: Error {
 /// What stands at a path.
 private enum Route {
   case property(ByteView)
-  case list, transactions, events, explain, live, ready
+  case signal(ByteView)
+  case timer(ByteView)
+  case list, timers, transactions, events, explain, live, ready, description
 
   init?(_ path: ByteView) {
-    let prefix = ByteView("/properties/")
-    if path.count > prefix.count, path[0..<prefix.count].equals(prefix) {
-      self = .property(path[prefix.count..<path.count])
-    } else if path.equals("/properties") {
-      self = .list
-    } else if path.equals("/transactions") {
-      self = .transactions
-    } else if path.equals("/events") {
-      self = .events
-    } else if path.equals("/expressions/explain") {
-      self = .explain
-    } else if path.equals("/health/live") {
-      self = .live
-    } else if path.equals("/health/ready") {
-      self = .ready
+    if let rest = path.dropping("/properties/") {
+      self = .property(rest)
+    } else if let rest = path.dropping("/signals/") {
+      self = .signal(rest)
+    } else if let rest = path.dropping("/timers/") {
+      self = .timer(rest)
+    } else if let fixed = Self.fixed.first(where: { path.equals($0.path) }) {
+      self = fixed.route
     } else {
       return nil
     }
   }
 
+  private static var fixed: [(path: StaticString, route: Route)] {
+    [
+      ("/properties", .list), ("/timers", .timers), ("/transactions", .transactions), ("/events", .events),
+      ("/expressions/explain", .explain),
+      ("/health/live", .live), ("/health/ready", .ready),
+      ("/openapi.yaml", .description),
+    ]
+  }
+
   var allowed: StaticString {
     switch self {
-    case .property: "GET, HEAD, PUT, DELETE, OPTIONS"
-    case .transactions, .explain: "POST, OPTIONS"
+    case .property: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
+    case .timer: "GET, HEAD, PUT, DELETE, OPTIONS"
+    case .signal, .transactions, .explain: "POST, OPTIONS"
     case .events: "GET, OPTIONS"
-    case .list, .live, .ready: "GET, HEAD, OPTIONS"
+    case .list, .timers, .live, .ready, .description: "GET, HEAD, OPTIONS"
     }
+  }
+}
+
+extension ByteView {
+  /// What is behind a beginning; nil when it begins otherwise, or when nothing is behind.
+  fileprivate func dropping(_ beginning: StaticString) -> ByteView? {
+    let prefix = ByteView(beginning)
+    guard count > prefix.count, self[0..<prefix.count].equals(prefix) else { return nil }
+    return self[prefix.count..<count]
   }
 }

@@ -33,6 +33,22 @@ public struct LiveLimits: Sendable {
   ///
   /// Default 64 KiB; one property more may go over it.
   public var snapshotBytes = 64 << 10
+  /// Operations that a connection may register for its end.
+  ///
+  /// Default 32.
+  public var disconnectOperations = 32
+  /// Operations of one JSON Patch.
+  ///
+  /// Default 1000.
+  public var patchOperations = 1000
+  /// Elements and members that the operations of one JSON Patch may pass, compare or move.
+  ///
+  /// Default 5 000 000, some tens of milliseconds.
+  public var patchWork = 5_000_000
+  /// The longest time that a request may wait for a property to change.
+  ///
+  /// Default 5 minutes.
+  public var wait: Duration = .seconds(300)
   /// Silence of a subscription after which it gets a bookmark.
   ///
   /// Default 15 s.

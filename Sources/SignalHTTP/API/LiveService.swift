@@ -7,6 +7,8 @@ import SignalStore
 final class LiveService {
   let store: PropertyStore
   let hub: Hub
+  let waits: PropertyWaits
+  let signalHub: SignalHub
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
@@ -28,7 +30,11 @@ final class LiveService {
       store: store, bookmarkInterval: live.bookmarkInterval,
       pace: Replay.Pace(bytes: live.snapshotBytes, properties: live.scan),
       limits: HubLimits(trackedPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes), loop: loop)
+    waits = PropertyWaits(store: store, scanLimit: live.scan, loop: loop)
     loop.addParticipant(hub)
+    loop.addParticipant(waits)
+    signalHub = SignalHub(store, loop: loop)
+    loop.addParticipant(signalHub)
   }
 
   // MARK: Requests
@@ -88,6 +94,11 @@ final class LiveService {
     case .cycle(let operation, _): return refusal(.formulaCycle, operation)
     case .tooManyComputed(let operation, _): return refusal(.tooManyComputed, operation)
     case .tooManyInputs(let operation, _): return refusal(.tooManyInputs, operation)
+    case .tooManyRemembered, .tooManyTimers: return Problem(.storeFull, error.description)
+    case .badTimer: return Problem(.badDuration, error.description)
+    case .badTimeToLive(let operation, _):
+      let problem = Problem(.badDuration, error.description)
+      return inTransaction ? problem.of(operation: operation) : problem
     }
   }
 
@@ -131,6 +142,7 @@ final class LiveService {
     text.append(literal: #","time":""#)
     stored.time.write(to: &text)
     text.append(UInt8(ascii: "\""))
+    LiveEventWriter.appendExpires(of: stored, to: &text)
   }
 
   func appendHello(messageBytes: Int, to text: inout [UInt8]) {
@@ -151,6 +163,21 @@ final class LiveService {
     text.append(literal: #","conflatedBytes":"#)
     text.appendJSON(configuration.limits.conflatedBytes)
     text.append(literal: "}}")
+  }
+
+  /// The `ok` of a subscription to signals.
+  func appendSubscribed(id: Int, command: Int?, to text: inout [UInt8]) {
+    text.append(UInt8(ascii: "{"))
+    if let command {
+      text.append(literal: #""id":"#)
+      text.appendJSON(command)
+      text.append(UInt8(ascii: ","))
+    }
+    text.append(literal: #""type":"ok","subscription":"#)
+    text.appendJSON(id)
+    text.append(literal: #","revision":"#)
+    text.appendJSON(store.revision.number)
+    text.append(UInt8(ascii: "}"))
   }
 
   /// The `ok` of a subscription.

@@ -2,23 +2,33 @@
 import JSON
 import SignalStore
 
+/// The subscription that a URL asks for, checked.
+enum FirstSubscription {
+  case properties(SubscriptionOptions, SubscribeRequest)
+  case signals(SignalOptions, SignalSubscribeRequest)
+}
+
 /// The live protocol on one WebSocket: commands in, replies and events out (`docs/protocol.md` §3).
 final class LiveSession: WebSocketHandler {
   static let subprotocol = "signal.v1.json"
 
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
+  private let signals: SignalSubscriptions
+  /// What is done when the connection ends.
+  private var atEnd: [DisconnectOperation] = []
   /// The subscription of the URL, begun when the handshake is done.
-  private var first: (SubscriptionOptions, SubscribeRequest)?
+  private var first: FirstSubscription?
   private unowned var socket: WebSocket! = nil
   /// Whether events come several in a message.
   private var isBatched: Bool
 
-  init(_ service: LiveService, first: (SubscriptionOptions, SubscribeRequest)?, isBatched: Bool) {
+  init(_ service: LiveService, first: FirstSubscription?, isBatched: Bool) {
     self.service = service
     self.first = first
     self.isBatched = isBatched
     subscriptions = LiveSubscriptions(hub: service.hub)
+    signals = SignalSubscriptions(service)
   }
 
   // MARK: WebSocket
@@ -26,9 +36,12 @@ final class LiveSession: WebSocketHandler {
   func opened(_ socket: WebSocket, on loop: isolated EventLoop) {
     self.socket = socket
     reply(on: loop) { service.appendHello(messageBytes: service.messageBytes, to: &$0) }
-    if let (options, request) = first {
-      first = nil
-      subscribe(options, request, command: nil, on: loop)
+    let first = first
+    self.first = nil
+    switch first {
+    case .properties(let options, let request): subscribe(options, request, command: nil, on: loop)
+    case .signals(let options, let request): subscribe(options, request, command: nil, on: loop)
+    case nil: break
     }
   }
 
@@ -36,7 +49,8 @@ final class LiveSession: WebSocketHandler {
     _ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop
   ) {
     do throws(ClientMessage.Refusal) {
-      let message = try ClientMessage(message, configuration: service.configuration)
+      let message = try ClientMessage(
+        message, configuration: service.configuration, operationLimit: service.store.limits.operations)
       do throws(Problem) {
         try carryOut(message.command, message.id, on: loop)
       } catch {
@@ -48,45 +62,58 @@ final class LiveSession: WebSocketHandler {
   }
 
   func drained(_ socket: WebSocket, on loop: isolated EventLoop) {
-    if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
+    if subscriptions.proceed(on: loop) || signals.proceed(on: loop) { socket.askForDrained(on: loop) }
   }
 
-  func closed(on loop: isolated EventLoop) { subscriptions.removeAll() }
+  func closed(on loop: isolated EventLoop) {
+    subscriptions.removeAll()
+    signals.removeAll()
+    let operations = atEnd
+    atEnd = []
+    service.carryOut(atEnd: operations)
+  }
 
   // MARK: Commands
 
   private func carryOut(_ command: ClientCommand, _ id: Int, on loop: isolated EventLoop) throws(Problem) {
     let store = service.store
     switch command {
+    case .subscribeSignals(let request):
+      try checkRoom()
+      subscribe(try service.options(for: request), request, command: id, on: loop)
+    case .send(let request):
+      try service.send(request)
+      replyOK(id, on: loop) { _ in }
+    case .onDisconnect(let operations):
+      try service.check(operations)
+      atEnd = operations
+      replyOK(id, on: loop) { _ in }
     case .subscribe(let request):
-      guard subscriptions.count < service.configuration.limits.subscriptionsPerConnection else {
-        throw Problem(
-          .tooManySubscriptions,
-          "A connection has at most \(service.configuration.limits.subscriptionsPerConnection) subscriptions.")
-      }
+      try checkRoom()
       subscribe(try service.options(for: request), request, command: id, on: loop)
     case .unsubscribe(let subscription):
-      guard subscriptions.remove(subscription) else {
+      guard subscriptions.remove(subscription) || signals.remove(subscription) else {
         throw Problem(.noSuchSubscription, "The connection has no subscription \(subscription).")
       }
       replyOK(id, on: loop) { _ in }
-    case .set(let path, let value, let condition, let always):
-      let result: OperationResult
-      do {
-        result = try store.set(path, value, if: condition, always: always)
-      } catch {
-        throw service.problem(error, inTransaction: false)
+    case .write(let request):
+      let result = try service.carryOut(request)
+      if result.outcome == .unchanged, request.isDeletion {
+        throw service.notFound(request.path, at: result.revision)
       }
       replyWritten(id, result, on: loop)
-    case .delete(let path, let condition):
-      let result: OperationResult
-      do {
-        result = try store.delete(path, if: condition)
-      } catch {
-        throw service.problem(error, inTransaction: false)
-      }
-      if result.outcome == .unchanged { throw service.notFound(path, at: result.revision) }
+    case .patch(let request):
+      let result = try service.patch(
+        request.path, request.patch, request.condition, filter: request.filter, always: request.always,
+        ttl: request.ttl)
       replyWritten(id, result, on: loop)
+    case .transact(let requests):
+      let result = try service.carryOut(requests)
+      replyOK(id, on: loop) { text in
+        Self.appendRevision(result.revision, to: &text)
+        text.append(literal: #","changed":"#)
+        text.appendJSON(result.results.count { $0.outcome != .unchanged })
+      }
     case .get(let path):
       let (found, revision) = store.read(bytes: path.bytes.span)
       guard let stored = found else { throw service.notFound(path, at: revision) }
@@ -105,11 +132,34 @@ final class LiveSession: WebSocketHandler {
   private func subscribe(
     _ options: SubscriptionOptions, _ request: SubscribeRequest, command: Int?, on loop: isolated EventLoop
   ) {
-    let id = subscriptions.nextID
+    let id = nextID
     let membership = subscriptions.add(
       options, request, id: id, wire: .webSocket(batched: isBatched), subscriber: self, on: loop)
     reply(on: loop) { service.appendSubscribed(membership, request, id: id, command: command, to: &$0) }
     if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
+  }
+
+  private func subscribe(
+    _ options: SignalOptions, _ request: SignalSubscribeRequest, command: Int?, on loop: isolated EventLoop
+  ) {
+    let id = nextID
+    signals.add(options, request, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
+    reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
+    if signals.proceed(on: loop) { socket.askForDrained(on: loop) }
+  }
+
+  private func checkRoom() throws(Problem) {
+    let limit = service.configuration.limits.subscriptionsPerConnection
+    guard subscriptions.count + signals.count < limit else {
+      throw Problem(.tooManySubscriptions, "A connection has at most \(limit) subscriptions.")
+    }
+  }
+
+  /// The smallest positive integer that is not in use.
+  private var nextID: Int {
+    var id = 1
+    while subscriptions.contains(id) || signals.contains(id) { id += 1 }
+    return id
   }
 
   // MARK: Replies
@@ -128,6 +178,7 @@ final class LiveSession: WebSocketHandler {
     replyOK(id, on: loop) { text in
       Self.appendRevision(result.revision, to: &text)
       text.append(literal: result.outcome == .unchanged ? #","changed":false"# : #","changed":true"#)
+      if let stored = result.value { LiveEventWriter.appendExpires(of: stored, to: &text) }
     }
   }
 
@@ -169,6 +220,7 @@ extension LiveSession: Subscriber {
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)
     subscriptions.removeAll()
+    signals.removeAll()
     socket.close(.tooSlow, reason: reason, on: loop)
   }
 

@@ -13,12 +13,7 @@ final class LiveSubscriptions {
 
   var count: Int { members.count }
 
-  /// The smallest positive integer that is not in use.
-  var nextID: Int {
-    var id = 1
-    while members.contains(where: { $0.id == id }) { id += 1 }
-    return id
-  }
+  func contains(_ id: Int) -> Bool { members.contains { $0.id == id } }
 
   /// Registers a subscription; nothing of it is sent before `proceed`.
   func add(

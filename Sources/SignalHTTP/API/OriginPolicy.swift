@@ -22,7 +22,7 @@ struct OriginPolicy {
     if isListed(origin) {
       response.addCommonField("Access-Control-Allow-Origin", origin.bytes)
       response.addCommonField(
-        "Access-Control-Expose-Headers", "ETag, Last-Modified, Location, Signal-Next, Signal-Revision")
+        "Access-Control-Expose-Headers", "ETag, Last-Modified, Location, Signal-Expires, Signal-Next, Signal-Revision")
       return
     }
     if origin.matches(host: head.host, port: head.port) { return }

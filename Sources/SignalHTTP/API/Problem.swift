@@ -21,7 +21,9 @@ struct Problem: Error {
     case badCursor = "bad_cursor"
     case badCondition = "bad_condition"
     case badDelivery = "bad_delivery"
+    case badDuration = "bad_duration"
     case badMessage = "bad_message"
+    case badPatch = "bad_patch"
     case unknownType = "unknown_type"
     case unknownMember = "unknown_member"
     case exitNeedsStateFilter = "exit_needs_state_filter"
@@ -29,6 +31,7 @@ struct Problem: Error {
     case tooManyOperations = "too_many_operations"
     case tooManyPatterns = "too_many_patterns"
     case tooManySubscriptions = "too_many_subscriptions"
+    case noSuchTimer = "no_such_timer"
     case noSuchSubscription = "no_such_subscription"
     case originRefused = "origin_refused"
     case notFound = "not_found"
@@ -36,10 +39,13 @@ struct Problem: Error {
     case noSuchRoute = "no_such_route"
     case methodNotAllowed = "method_not_allowed"
     case notAcceptable = "not_acceptable"
+    case patchConflict = "patch_conflict"
     case preconditionFailed = "precondition_failed"
     case bodyTooLarge = "body_too_large"
     case unsupportedEncoding = "unsupported_encoding"
+    case unsupportedPatch = "unsupported_patch"
     case partialContent = "partial_content"
+    case contended
     case storeFull = "store_full"
     case badFormula = "bad_formula"
     case isComputed = "is_computed"
@@ -51,18 +57,20 @@ struct Problem: Error {
     var status: Int {
       switch self {
       case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
-        .badCondition, .badDelivery, .badMessage, .unknownType, .unknownMember, .exitNeedsStateFilter, .duplicatePath,
-        .tooManyOperations, .tooManyPatterns, .tooManySubscriptions, .partialContent,
+        .badCondition, .badDelivery, .badDuration, .badMessage, .badPatch, .unknownType, .unknownMember,
+        .exitNeedsStateFilter, .duplicatePath, .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
+        .partialContent,
         .badFormula, .tooManyInputs:
         400
       case .originRefused: 403
-      case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription: 404
+      case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer: 404
       case .methodNotAllowed: 405
       case .notAcceptable: 406
-      case .isComputed, .formulaCycle: 409
+      case .isComputed, .formulaCycle, .patchConflict: 409
       case .preconditionFailed: 412
       case .bodyTooLarge: 413
-      case .unsupportedEncoding: 415
+      case .unsupportedEncoding, .unsupportedPatch: 415
+      case .contended: 503
       case .storeFull, .tooManyComputed: 507
       }
     }
@@ -80,14 +88,16 @@ struct Problem: Error {
       case .badCursor: "The cursor is not valid"
       case .badCondition: "The condition is not valid"
       case .badDelivery: "The delivery asked for does not exist"
+      case .badDuration: "The length of time is not valid"
       case .badMessage: "The message is not a command"
       case .unknownType: "There is no command of this type"
       case .unknownMember: "There is no such member"
       case .exitNeedsStateFilter: "Exit events need a state filter"
       case .duplicatePath: "A path stands in the transaction twice"
-      case .tooManyOperations: "The transaction has too many operations"
+      case .tooManyOperations: "There are too many operations"
       case .tooManyPatterns: "The subscription has too many patterns"
       case .tooManySubscriptions: "The connection has too many subscriptions"
+      case .noSuchTimer: "There is no such timer"
       case .noSuchSubscription: "There is no such subscription"
       case .originRefused: "The origin is not allowed"
       case .notFound: "There is no such property"
@@ -95,10 +105,14 @@ struct Problem: Error {
       case .noSuchRoute: "There is nothing here"
       case .methodNotAllowed: "The method is not allowed here"
       case .notAcceptable: "No acceptable representation"
+      case .badPatch: "The patch is not valid"
+      case .patchConflict: "The patch does not fit the present value"
+      case .unsupportedPatch: "The kind of patch is not supported"
       case .preconditionFailed: "A condition does not hold"
       case .bodyTooLarge: "The value is too large"
       case .unsupportedEncoding: "The content encoding is not supported"
       case .partialContent: "The body is a part of a value"
+      case .contended: "Too many write at once"
       case .storeFull: "The store is full"
       case .badFormula: "The formula is not valid"
       case .isComputed: "The property is computed"
@@ -109,7 +123,7 @@ struct Problem: Error {
     }
 
     /// Whether the same request may succeed later without being changed.
-    var isTemporary: Bool { self == .storeFull }
+    var isTemporary: Bool { self == .storeFull || self == .contended }
   }
 
   let code: Code
@@ -125,6 +139,8 @@ struct Problem: Error {
   var cursor: Cursor?
   /// For `method_not_allowed`: the methods that are.
   var allowed: StaticString?
+  /// For `unsupported_patch`: whether to say what is supported.
+  var acceptsPatch = false
 
   init(_ code: Code, _ detail: String, position: Int? = nil) {
     self.code = code

@@ -38,6 +38,7 @@ struct PropertyListPage {
       stored.time.write(to: &text)
       text.append(UInt8(ascii: "\""))
       if let computation = stored.computation { Self.append(computation, to: &text) }
+      LiveEventWriter.appendExpires(of: stored, to: &text)
       text.append(literal: asLines ? "}\n" : "}")
       count += 1
     }

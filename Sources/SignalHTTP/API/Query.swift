@@ -22,7 +22,7 @@ struct Query {
         let names = known.isEmpty ? "It takes none." : "It takes: \(known.joined(separator: ", "))."
         throw .problem(Problem(.unknownParameter, "There is no parameter \"\(name)\" here. \(names)"))
       }
-      guard name == "match" || !items.contains(where: { $0.name == name }) else {
+      guard name == "match" || name == "signals" || !items.contains(where: { $0.name == name }) else {
         throw .problem(Problem(.badQuery, "The parameter \"\(name)\" is given twice."))
       }
       items.append((name, value))
@@ -42,6 +42,8 @@ struct Query {
     }
     return number
   }
+
+  func has(_ name: String) -> Bool { items.contains { $0.name == name } }
 
   func one(_ name: String) throws(APIError) -> String? { items.first { $0.name == name }?.value }
 
@@ -63,9 +65,41 @@ struct Query {
     return number
   }
 
-  func patterns(_ configuration: LiveConfiguration) throws(APIError) -> [PathPattern] {
+  func duration(_ name: String) throws(APIError) -> Duration? {
+    guard let text = try one(name) else { return nil }
+    do throws(Problem) {
+      return try WireDuration.read(text, name)
+    } catch {
+      throw .problem(error)
+    }
+  }
+
+  func cursor(_ name: String) throws(APIError) -> Cursor? {
+    guard let text = try one(name) else { return nil }
+    guard let cursor = Cursor(text) else {
+      throw .problem(Problem(.badCursor, "\"\(name)\" is not of the form <epoch>.<revision>."))
+    }
+    return cursor
+  }
+
+  /// Refuses what does not belong to `subject`.
+  func refuse(allBut known: [String], _ subject: String) throws(APIError) {
+    guard let other = items.first(where: { !known.contains($0.name) }) else { return }
+    throw .problem(Problem(.badQuery, "\"\(other.name)\" does not belong to \(subject)."))
+  }
+
+  func path(_ name: String, _ configuration: LiveConfiguration) throws(APIError) -> PropertyPath? {
+    guard let text = try one(name) else { return nil }
+    do throws(PathError) {
+      return try PropertyPath(text, limits: configuration.paths)
+    } catch {
+      throw .problem(Problem(.badPath, "\(error)"))
+    }
+  }
+
+  func patterns(_ name: String, _ configuration: LiveConfiguration) throws(APIError) -> [PathPattern] {
     var patterns: [PathPattern] = []
-    for item in items where item.name == "match" {
+    for item in items where item.name == name {
       guard patterns.count < configuration.limits.patternsPerSubscription else {
         throw .problem(
           Problem(.tooManyPatterns, "There can be \(configuration.limits.patternsPerSubscription) patterns at most."))
@@ -83,18 +117,13 @@ struct Query {
   func subscription(_ configuration: LiveConfiguration) throws(APIError) -> SubscribeRequest? {
     guard items.contains(where: { $0.name != "batch" }) else { return nil }
     var request = SubscribeRequest()
-    request.patterns = try patterns(configuration)
+    request.patterns = try patterns("match", configuration)
     guard !request.patterns.isEmpty else {
       throw .problem(Problem(.badQuery, "A subscription needs \"match\"."))
     }
     request.filter = try one("where")
     request.initial = try bool("initial") ?? true
-    if let text = try one("since") {
-      guard let cursor = Cursor(text) else {
-        throw .problem(Problem(.badCursor, "\"since\" is not of the form <epoch>.<revision>."))
-      }
-      request.since = cursor
-    }
+    request.since = try cursor("since")
     request.exit = try bool("exit")
     request.oldValue = try bool("oldValue") ?? true
     do throws(Problem) {

@@ -24,6 +24,7 @@ extension ResponseWriter {
     begin(status)
     field("Content-Type", "application/problem+json")
     if let allowed = problem.allowed { field("Allow", allowed) }
+    if problem.acceptsPatch { field("Accept-Patch", ValuePatch.mediaTypes) }
     if let cursor = problem.cursor { field("Signal-Revision") { cursor.write(to: &$0) } }
     var text: [UInt8] = []
     problem.write(to: &text, asDocument: true)

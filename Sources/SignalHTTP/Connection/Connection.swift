@@ -41,6 +41,8 @@ final class Connection: LoopMember {
   /// Bytes waiting to be sent.
   var backlog: Int { output.count }
   var isOpen: Bool { state == .open }
+  /// The peer has ended its side; what it has sent before may not have been received yet.
+  var peerIsEnding: Bool { isEnding || peerHasEnded }
 
   /// Takes over an accepted socket, which has been counted, and registers it; on failure the socket is closed.
   static func adopt(
@@ -71,7 +73,10 @@ final class Connection: LoopMember {
     }
     guard event.isReadable else { return }
     isReadable = true
-    if event.isEnding { isEnding = true }
+    if event.isEnding {
+      isEnding = true
+      session.peerIsEnding(self, on: loop)
+    }
     serve(on: loop)
   }
 

@@ -25,7 +25,16 @@ final class HTTPSession: Session {
     case head
     /// The head is kept until its body is complete.
     case body(HTTPRequest, BodyCollector)
-    case waiting(HTTPRequest)
+    case waiting(Awaited)
+  }
+
+  /// A request whose answer comes later.
+  private struct Awaited {
+    let request: HTTPRequest
+    /// Of the response that the handler has begun to prepare.
+    let commonFields: [UInt8]
+    /// nil when the answer comes from elsewhere, or when its time is up.
+    var wait: (any RequestWait)?
   }
 
   private let service: HTTPService
@@ -158,8 +167,16 @@ final class HTTPSession: Session {
       if !response.keepsAlive { isClosing = true }
       return nil
     case .later:
-      phase = .waiting(HTTPRequest(copying: head, body: []))
+      phase = .waiting(
+        Awaited(request: HTTPRequest(copying: head, body: []), commonFields: response.commonFields, wait: nil))
       connection.setDeadline(after: service.limits.responseTimeout, on: loop)
+      return nil
+    case .wait(let wait, let time):
+      phase = .waiting(
+        Awaited(request: HTTPRequest(copying: head, body: []), commonFields: response.commonFields, wait: wait))
+      // The end of such a peer has been told already; it may still read an answer.
+      let isOver = connection.peerIsEnding || loop.isDraining
+      connection.setDeadline(after: isOver ? .zero : time, on: loop)
       return nil
     case .webSocket(let handler, let subprotocols, let acceptsBinary):
       switch WebSocketHandshake.answer(UpgradeRequest(head), offering: subprotocols) {
@@ -201,14 +218,18 @@ final class HTTPSession: Session {
   // MARK: Answers from elsewhere
 
   func answer(
-    _ sequence: UInt32, _ answer: HTTPResponse, _ connection: Connection, on loop: isolated EventLoop
+    _ sequence: UInt32, _ connection: Connection, on loop: isolated EventLoop,
+    _ write: (borrowing RequestHead, inout ResponseWriter) -> Void
   ) {
-    guard case .waiting(let request) = phase, sequence == self.sequence else { return }
+    guard case .waiting(let awaited) = phase, sequence == self.sequence else { return }
     phase = .head
-    var response = request.withHead {
-      ResponseWriter(appendingTo: loop.takeScratch(), for: $0, mayKeepAlive: !loop.isDraining, service.clock)
+    let response = awaited.request.withHead { head in
+      var response = ResponseWriter(
+        appendingTo: loop.takeScratch(), for: head, mayKeepAlive: !loop.isDraining, service.clock,
+        commonFields: awaited.commonFields)
+      write(head, &response)
+      return response
     }
-    response.write(answer)
     connection.sendNow(response.output, on: loop)
     let keepsAlive = response.keepsAlive
     loop.returnScratch(response.output)
@@ -248,6 +269,12 @@ final class HTTPSession: Session {
       refuseLate(.requestTimeout, "request_timeout", "The head did not come in time.", connection, on: loop)
     case .body:
       refuseLate(.requestTimeout, "request_timeout", "The body did not come in time.", connection, on: loop)
+    case .waiting(var awaited) where awaited.wait != nil:
+      let wait = awaited.wait
+      awaited.wait = nil
+      phase = .waiting(awaited)
+      connection.setDeadline(after: service.limits.responseTimeout, on: loop)
+      wait?.timeIsUp(on: loop)
     case .waiting:
       refuseLate(.serviceUnavailable, "response_timeout", "There was no answer in time.", connection, on: loop)
     }
@@ -269,14 +296,23 @@ final class HTTPSession: Session {
     connection.close(on: loop)
   }
 
+  func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop) {
+    // Nobody reads what would be answered after minutes; a response that is on its way is another matter.
+    if case .waiting(let awaited) = phase, awaited.wait != nil { connection.abort(on: loop) }
+  }
+
   func outputSent(_ connection: Connection, on loop: isolated EventLoop) {}
 
   func drain(_ connection: Connection, on loop: isolated EventLoop) {
     // A request under way is finished; its response says that the connection ends.
-    if case .head = phase, scanner.isIdle { connection.close(on: loop) }
+    if case .head = phase, scanner.isIdle { return connection.close(on: loop) }
+    if case .waiting(let awaited) = phase, awaited.wait != nil { deadlineReached(connection, on: loop) }
   }
 
-  func closed(on loop: isolated EventLoop) { phase = .head }
+  func closed(on loop: isolated EventLoop) {
+    if case .waiting(let awaited) = phase { awaited.wait?.abandoned(on: loop) }
+    phase = .head
+  }
 }
 
 /// A body that comes in pieces.

@@ -19,6 +19,9 @@ enum Disposition {
   case answered
   /// The responder will be called; until then no other request of the connection is begun.
   case later
+  /// As ``later``, for something that happens on this loop: the wait is told when nobody waits any more, and when so
+  /// much time has passed.
+  case wait(any RequestWait, atMost: Duration)
   /// The connection becomes a WebSocket, if the handshake is right; otherwise that is answered.
   case webSocket(any WebSocketHandler, subprotocols: [String], acceptsBinary: Bool)
   /// The response is a stream of events; its head has been written except for the framing.
@@ -40,8 +43,16 @@ public struct HTTPResponder: Sendable {
       guard let connection = loop.member(id) as? Connection, let session = connection.session as? HTTPSession else {
         return
       }
-      session.answer(sequence, response, connection, on: loop)
+      session.answer(sequence, connection, on: loop) { $1.write(response) }
     }
+  }
+
+  /// Answers on the connection's loop, outside of the handling of a request: `write` is given the request's head.
+  func respond(on loop: isolated EventLoop, _ write: (borrowing RequestHead, inout ResponseWriter) -> Void) {
+    guard let connection = loop.member(id) as? Connection, let session = connection.session as? HTTPSession else {
+      return
+    }
+    session.answer(sequence, connection, on: loop, write)
   }
 }
 

@@ -12,16 +12,18 @@ struct ResponseWriter {
   private let clock: ResponseClock
   private var head: ResponseHeadWriter?
   /// Field lines that go into every response to this request.
-  private var commonFields: [UInt8] = []
+  private(set) var commonFields: [UInt8] = []
 
   init(
-    appendingTo output: consuming [UInt8], for head: borrowing RequestHead, mayKeepAlive: Bool, _ clock: ResponseClock
+    appendingTo output: consuming [UInt8], for head: borrowing RequestHead, mayKeepAlive: Bool, _ clock: ResponseClock,
+    commonFields: [UInt8] = []
   ) {
     self.output = output
     self.clock = clock
     keepsAlive = head.keepsAlive && mayKeepAlive
     isHead = head.knownMethod == .head
     minorVersion = head.minorVersion
+    self.commonFields = commonFields
   }
 
   /// A response to what could not be read as a request: the connection ends with it.

@@ -29,6 +29,9 @@ protocol Session: AnyObject {
   /// The peer has sent its last byte, and all before it has been offered.
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop)
 
+  /// The peer will send nothing more, or is gone; what it has sent may not have been offered yet.
+  func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop)
+
   /// All output has been taken by the socket: a session that streams adds its next piece.
   func outputSent(_ connection: Connection, on loop: isolated EventLoop)
 
@@ -39,4 +42,9 @@ protocol Session: AnyObject {
 
   /// The connection is gone, for whatever reason; called exactly once, and last.
   func closed(on loop: isolated EventLoop)
+}
+
+extension Session {
+  /// Does nothing: sooner or later the end is received.
+  func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop) {}
 }

@@ -101,7 +101,7 @@ struct Conflation {
     event.oldValue = entry.oldValue
     switch event.event {
     case .didSet: event.event = .didSet(entered: entry.entered)
-    case .didDelete, .didExit: if cancels, !entry.wasThere { return nil }
+    case .didDelete, .didExpire, .didExit: if cancels, !entry.wasThere { return nil }
     }
     return event
   }

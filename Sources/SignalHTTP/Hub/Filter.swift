@@ -88,7 +88,7 @@ struct FilteredChange {
     if let new { return body(new) }
     let made = Activation(
       path: change.path.bytes, value: newTree, oldValue: oldTree, revision: Int(clamping: change.revision.number),
-      op: change.op == .set ? .set : .delete, milliseconds: change.time.milliseconds)
+      op: ChangeOperation(change.op), milliseconds: change.time.milliseconds)
     new = made
     return body(made)
   }
@@ -107,6 +107,16 @@ struct FilteredChange {
     case .failed:
       errors += 1
       return false
+    }
+  }
+}
+
+extension ChangeOperation {
+  fileprivate init(_ op: Change.Operation) {
+    switch op {
+    case .set: self = .set
+    case .delete: self = .delete
+    case .expire: self = .expire
     }
   }
 }

@@ -6,8 +6,21 @@ import SignalStore
 enum LiveEvent: Equatable {
   case didSet(entered: Bool)
   case didDelete
-  /// The property stopped matching a state filter, by a set or by deletion.
+  /// The property's time to live was over.
+  case didExpire
+  /// The property stopped matching a state filter, by a set, by deletion or by expiry.
   case didExit
+}
+
+extension LiveEvent {
+  /// What is told of an operation where no filter says otherwise.
+  init(_ op: Change.Operation) {
+    switch op {
+    case .set: self = .didSet(entered: false)
+    case .delete: self = .didDelete
+    case .expire: self = .didExpire
+    }
+  }
 }
 
 /// Writes the messages of one subscription as JSON (`docs/protocol.md` §3.3), the constant parts first.
@@ -36,6 +49,7 @@ struct LiveEventWriter {
     switch event {
     case .didSet: text.append(literal: #"{"type":"didSet","subscription":"#)
     case .didDelete: text.append(literal: #"{"type":"didDelete","subscription":"#)
+    case .didExpire: text.append(literal: #"{"type":"didExpire","subscription":"#)
     case .didExit: text.append(literal: #"{"type":"didExit","subscription":"#)
     }
     text.appendJSON(subscription)
@@ -48,10 +62,12 @@ struct LiveEventWriter {
     switch event {
     case .didSet(entered: true): if fields.contains(.entered) { text.append(literal: #","entered":true"#) }
     case .didExit:
-      if fields.contains(.op) { text.append(literal: change.op == .set ? #","op":"set""# : #","op":"delete""#) }
+      if fields.contains(.op) { text.append(literal: Self.exitMember(change.op)) }
+    case .didExpire: if fields.contains(.op) { text.append(literal: #","reason":"ttl""#) }
     case .didSet, .didDelete: break
     }
     appendPosition(change.revision, change.time, to: &text)
+    if fields.contains(.time), let new = change.new { Self.appendExpires(of: new, to: &text) }
   }
 
   private func appendPath(_ path: PropertyPath, to text: inout [UInt8]) {
@@ -79,6 +95,22 @@ struct LiveEventWriter {
     }
   }
 
+  private static func exitMember(_ op: Change.Operation) -> StaticString {
+    switch op {
+    case .set: #","op":"set""#
+    case .delete: #","op":"delete""#
+    case .expire: #","op":"expire""#
+    }
+  }
+
+  /// Writes when the property ends by itself, as a member behind others, if it does.
+  static func appendExpires(of stored: StoredValue, to text: inout [UInt8]) {
+    guard let expires = stored.expires else { return }
+    text.append(literal: #","expires":""#)
+    expires.write(to: &text)
+    text.append(UInt8(ascii: "\""))
+  }
+
   /// Writes what ends an event of a change.
   static func close(more: Bool, _ text: inout [UInt8]) {
     text.append(literal: more ? #","more":true}"# : "}")
@@ -91,6 +123,7 @@ struct LiveEventWriter {
     appendPath(stored.path, to: &text)
     appendValue(value, to: &text)
     appendPosition(stored.revision, stored.time, to: &text)
+    if fields.contains(.time) { Self.appendExpires(of: stored, to: &text) }
     text.append(UInt8(ascii: "}"))
   }
 

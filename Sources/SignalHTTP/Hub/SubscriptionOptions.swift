@@ -28,16 +28,16 @@ struct SubscriptionOptions: Hashable {
   /// What is to be told of a change whose path matches, to those who see whole values; nil when nothing is
   /// (`docs/protocol.md` §4 rule 3).
   func event(for change: inout FilteredChange) -> LiveEvent? {
-    guard let filter else { return change.change.op == .set ? .didSet(entered: false) : .didDelete }
+    guard let filter else { return LiveEvent(change.change.op) }
     guard filter.isState else {
       guard filter.holds(forNew: &change) else { return nil }
-      return change.change.op == .set ? .didSet(entered: false) : .didDelete
+      return LiveEvent(change.change.op)
     }
     let matched = change.change.old != nil && filter.holds(forOld: &change)
     if change.change.new != nil, filter.holds(forNew: &change) { return .didSet(entered: !matched) }
     guard matched else { return nil }
     if exit { return .didExit }
-    return change.change.op == .delete ? .didDelete : nil
+    return change.change.op == .set ? nil : LiveEvent(change.change.op)
   }
 
   /// What is to be told of a change whose path matches, with the values as the subscriber sees them.
@@ -48,7 +48,7 @@ struct SubscriptionOptions: Hashable {
       let wasThere =
         switch event {
         case .didSet(let entered): !entered && change.old != nil
-        case .didDelete, .didExit: true
+        case .didDelete, .didExpire, .didExit: true
         }
       return SeenEvent(
         event: event, change: change, value: change.new?.value, oldValue: change.old?.value, wasThere: wasThere)
@@ -62,6 +62,7 @@ struct SubscriptionOptions: Hashable {
     let new = change.newPart(at: pointer)
     let old = change.oldPart(at: pointer)
     guard new != nil || old != nil else { return nil }
+    let ended: LiveEvent = change.change.op == .expire ? .didExpire : .didDelete
     let wasThere: Bool
     let event: LiveEvent
     if let filter, filter.isState {
@@ -71,14 +72,14 @@ struct SubscriptionOptions: Hashable {
       } else if wasThere, exit {
         event = .didExit
       } else if wasThere, new == nil {
-        event = .didDelete
+        event = ended
       } else {
         return nil
       }
     } else {
       if let filter, !filter.holds(forNew: &change) { return nil }
       wasThere = old != nil
-      event = new != nil ? .didSet(entered: false) : .didDelete
+      event = new != nil ? .didSet(entered: false) : ended
     }
     if case .didSet(entered: false) = event, new == old { return nil }
     return SeenEvent(event: event, change: change.change, value: new, oldValue: old, wasThere: wasThere)

@@ -6,8 +6,10 @@ public struct Change: Sendable, Equatable {
   public enum Operation: Sendable, Equatable {
     /// It got a value, its first or another one.
     case set
-    /// It is gone.
+    /// It was removed, and is gone.
     case delete
+    /// Its time to live was over, and it is gone.
+    case expire
   }
 
   /// What happened.
@@ -40,6 +42,14 @@ public struct Change: Sendable, Equatable {
 
   package init(delete old: StoredValue, revision: Revision, time: Timestamp) {
     op = .delete
+    new = nil
+    self.old = old
+    self.revision = revision
+    self.time = time
+  }
+
+  package init(expire old: StoredValue, revision: Revision, time: Timestamp) {
+    op = .expire
     new = nil
     self.old = old
     self.revision = revision

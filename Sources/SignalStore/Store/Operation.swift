@@ -8,7 +8,9 @@ extension PropertyStore {
     /// What a step does to its property.
     public enum Action: Sendable, Equatable {
       /// Gives it this value; with `always` also makes a change when it has that value already.
-      case set(JSONText, always: Bool)
+      ///
+      /// With `ttl`, the property ends by itself that much later, unless it is set again before; without, it stays.
+      case set(JSONText, always: Bool, ttl: Duration? = nil)
       /// Removes it, if it is there.
       case delete
       /// Makes it a computed property: its value is that of the formula, now and after every change of an input.
@@ -35,10 +37,14 @@ extension PropertyStore {
 
     /// A step that gives the property a value.
     public static func set(
-      _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false
+      _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false,
+      ttl: Duration? = nil
     ) -> Operation {
-      Operation(.set(value, always: always), path, if: condition)
+      Operation(.set(value, always: always, ttl: ttl), path, if: condition)
     }
+
+    /// How long the property is to live, if it is to end by itself.
+    package var ttl: Duration? { if case .set(_, _, let ttl) = action { ttl } else { nil } }
 
     /// A step that removes the property, if it is there.
     public static func delete(_ path: PropertyPath, if condition: Condition = .any) -> Operation {
@@ -62,7 +68,8 @@ public struct OperationResult: Sendable, Equatable {
     case replaced
     /// The property is gone.
     case deleted
-    /// Nothing: it had that value already, or there was none to remove. No change was made.
+    /// Nothing: it had that value already, or there was none to remove. No change was made, but its time to live may
+    /// be another one now.
     case unchanged
   }
 

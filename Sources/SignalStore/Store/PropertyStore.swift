@@ -28,6 +28,10 @@ import Synchronization
 ///    held; but for a ``Formula``, which belongs to the change of its inputs.
 /// 7. A computed property has, at every revision, the value that follows from its inputs at that
 ///    revision: nobody sees an input without what depends on it. Each is computed once per commit.
+/// 8. A property that was given a time to live ends once, not before that time is over and a few
+///    hundredths of a second after it: a change like any other, with the operation `expire` and a
+///    revision of its own. Setting the value that it has, with a time to live, gives it that time
+///    anew and is no change; without one, it stays.
 public final class PropertyStore: Sendable {
   /// The name of the history that the revisions of this store count in.
   public let epoch: Epoch
@@ -35,22 +39,34 @@ public final class PropertyStore: Sendable {
   public let limits: StoreLimits
   /// Sends every commit, once it is visible to readers.
   public let changes = Signal<Commit>()
+  /// Messages that are no state.
+  public let signals: SignalExchange
+  /// What sends messages at a given time.
+  public let timers: TimerTable
 
-  private let clock: @Sendable () -> Timestamp
-  private let guarded: Mutex<StoreState>
+  let clock: @Sendable () -> Timestamp
+  let timerClock: any TimerClock
+  /// The one timer of the store, set to the next tick at which something expires.
+  let alarm: Alarm
+  let guarded: Mutex<StoreState>
 
   /// Makes a store without properties, at revision 0.
   ///
   /// - Parameters:
   ///   - epoch: A name that no earlier history of these properties had.
+  ///   - timers: What properties with a time to live end by, and timers fire by.
   ///   - clock: Tells the time of each change; the system clock unless told otherwise.
   public init(
-    epoch: Epoch = .random(), limits: StoreLimits = StoreLimits(),
+    epoch: Epoch = .random(), limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
     clock: @escaping @Sendable () -> Timestamp = { .now }
   ) {
     self.epoch = epoch
     self.limits = limits
     self.clock = clock
+    timerClock = timers
+    alarm = Alarm(timers)
+    signals = SignalExchange(limits: limits, clock: clock)
+    self.timers = TimerTable(signals, limits: limits, timers: timers, clock: clock)
     guarded = Mutex(StoreState(epoch: epoch, limits: limits))
   }
 
@@ -102,14 +118,18 @@ public final class PropertyStore: Sendable {
 
   /// Gives the property a value, if the condition holds.
   ///
-  /// - Parameter always: Makes a change also when the property has that value already.
-  /// - Throws: ``StoreError/conditionFailed(operation:current:revision:)`` or
-  ///   ``StoreError/tooManyProperties(limit:)``; nothing is changed then.
+  /// - Parameters:
+  ///   - always: Makes a change also when the property has that value already.
+  ///   - ttl: After which the property ends, unless it is set again before; nil lets it stay.
+  /// - Throws: ``StoreError/conditionFailed(operation:current:revision:)``,
+  ///   ``StoreError/tooManyProperties(limit:)`` or ``StoreError/badTimeToLive(operation:limit:)``; nothing is changed
+  ///   then.
   @discardableResult
   public func set(
-    _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false
+    _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false,
+    ttl: Duration? = nil
   ) throws(StoreError) -> OperationResult {
-    try carryOut(.set(path, value, if: condition, always: always))
+    try carryOut(.set(path, value, if: condition, always: always, ttl: ttl))
   }
 
   /// Removes the property, if the condition holds.
@@ -150,26 +170,48 @@ public final class PropertyStore: Sendable {
     for index in operations.indices where !paths.insert(operations[index].path).inserted {
       throw .repeatedPath(operation: index)
     }
-    // The clock is foreign code, so it is asked before the lock is taken.
-    let now = clock()
+    let now = try moment(of: operations)
     let (result, dropped) = try guarded.withLock { state throws(StoreError) in
       try state.carryOut(operations, at: now, changes)
     }
-    finish(releasing: dropped)
+    finish(releasing: dropped, hasTimer: now.ticks != nil)
     return result
   }
 
-  private func carryOut(_ operation: Operation) throws(StoreError) -> OperationResult {
-    let now = clock()
+  /// Carries out one operation; see ``set(_:_:if:always:ttl:)`` and ``delete(_:if:)``.
+  ///
+  /// - Throws: ``StoreError`` with 0 for the operation; nothing is changed then.
+  @discardableResult
+  public func carryOut(_ operation: Operation) throws(StoreError) -> OperationResult {
+    let now = try moment(of: CollectionOfOne(operation))
     let (result, dropped) = try guarded.withLock { state throws(StoreError) in
       try state.carryOut(operation, at: now, changes)
     }
-    finish(releasing: dropped)
+    finish(releasing: dropped, hasTimer: now.ticks != nil)
     return result
   }
 
+  /// The time at which operations are carried out.
+  ///
+  /// The clocks are foreign code, so they are asked before the lock is taken; that of the timers only for a time to live.
+  private func moment(of operations: some Collection<Operation>) throws(StoreError) -> Moment {
+    // What is longer cannot be reckoned with, whatever the limit says.
+    let limit = min(limits.timeToLive, .seconds(1000 * 366 * 86_400))
+    var needsTicks = false
+    var index = 0
+    for operation in operations {
+      if let ttl = operation.ttl {
+        guard ttl > .zero, ttl <= limit else { throw .badTimeToLive(operation: index, limit: limit) }
+        needsTicks = true
+      }
+      index += 1
+    }
+    return Moment(time: clock(), ticks: needsTicks ? timerClock.now : nil)
+  }
+
   /// The part of a commit that needs no lock.
-  private func finish(releasing dropped: consuming History.Dropped?) {
+  func finish(releasing dropped: consuming History.Dropped?, hasTimer: Bool) {
     changes.deliver()
+    if hasTimer { setAlarm() }
   }
 }

@@ -24,6 +24,15 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyComputed(operation: Int, limit: Int)
   /// The formula has more inputs than ``StoreLimits/inputs``.
   case tooManyInputs(operation: Int, limit: Int)
+  /// The time to live of the operation is not longer than nothing, or longer than ``StoreLimits/timeToLive``.
+  case badTimeToLive(operation: Int, limit: Duration)
+  /// There is no room to keep the last message of another signal: ``StoreLimits/rememberedSignals``,
+  /// ``StoreLimits/rememberedBytes``.
+  case tooManyRemembered(limit: Int)
+  /// There would be more timers than ``StoreLimits/timers``.
+  case tooManyTimers(limit: Int)
+  /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/timeToLive``.
+  case badTimer(shortest: Duration, longest: Duration)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -50,6 +59,14 @@ extension StoreError: CustomStringConvertible {
       "There are at most \(limit) computed properties."
     case .tooManyInputs(_, let limit):
       "A formula reads at most \(limit) properties."
+    case .tooManyRemembered(let limit):
+      "There is no room for another message that is to be kept; there may be \(limit), and not too large together."
+    case .tooManyTimers(let limit):
+      "There may be at most \(limit) timers."
+    case .badTimer(let shortest, let longest):
+      "A timer fires in \(shortest.milliseconds) ms at the earliest and in \(longest.components.seconds) s at the latest."
+    case .badTimeToLive(_, let limit):
+      "A time to live is longer than nothing and at most \(limit.components.seconds) seconds."
     }
   }
 }

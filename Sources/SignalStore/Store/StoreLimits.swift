@@ -26,10 +26,23 @@ public struct StoreLimits: Equatable, Sendable {
   /// Most properties that the formula of one computed property may read; 64 unless told otherwise.
   public var inputs: Int
 
+  /// Longest time to live of a property, and longest time of a timer; 365 days unless told otherwise.
+  public var timeToLive: Duration
+  /// Most signals whose last message is kept; 10 000 unless told otherwise.
+  public var rememberedSignals: Int
+  /// Most bytes of these messages; 64 MiB unless told otherwise.
+  public var rememberedBytes: Int
+  /// Most timers; 10 000 unless told otherwise.
+  public var timers: Int
+  /// Shortest interval of a timer that fires again and again; 10 ms unless told otherwise.
+  public var timerInterval: Duration
+
   /// Limits with the defaults, or with those given instead.
   public init(
     properties: Int = 1_000_000, operations: Int = 1000, historyCount: Int = 100_000, historyBytes: Int = 64 << 20,
-    computedProperties: Int = 10_000, inputs: Int = 64
+    computedProperties: Int = 10_000, inputs: Int = 64, timeToLive: Duration = .seconds(365 * 86_400),
+    rememberedSignals: Int = 10_000, rememberedBytes: Int = 64 << 20, timers: Int = 10_000,
+    timerInterval: Duration = .milliseconds(10)
   ) {
     self.properties = properties
     self.operations = operations
@@ -37,5 +50,10 @@ public struct StoreLimits: Equatable, Sendable {
     self.historyBytes = historyBytes
     self.computedProperties = computedProperties
     self.inputs = inputs
+    self.timeToLive = timeToLive
+    self.rememberedSignals = rememberedSignals
+    self.rememberedBytes = rememberedBytes
+    self.timers = timers
+    self.timerInterval = timerInterval
   }
 }

@@ -11,6 +11,7 @@ struct StoreState: Sendable {
   private(set) var tree = PathTree()
   private(set) var revision: Revision = 0
   private(set) var history: History
+  private(set) var leases = LeaseTable()
   private var formulas = FormulaGraph()
   private var time = Timestamp(milliseconds: .min)
   private let epoch: Epoch
@@ -24,7 +25,7 @@ struct StoreState: Sendable {
 
   /// Carries out a single operation and hands its commit to `changes`.
   mutating func carryOut(
-    _ operation: PropertyStore.Operation, at now: Timestamp, _ changes: Signal<Commit>
+    _ operation: PropertyStore.Operation, at now: Moment, _ changes: Signal<Commit>
   ) throws(StoreError) -> (OperationResult, History.Dropped?) {
     // Most operations have nothing to do with computed properties, and need none of the lists of a transaction.
     guard formulas.isEmpty, !operation.isDefinition else {
@@ -34,11 +35,12 @@ struct StoreState: Sendable {
     let current = tree.value(at: operation.path)
     let outcome = try judge(operation, 0, current)
     if outcome == .unchanged {
-      return (OperationResult(outcome: outcome, value: current, revision: revision), nil)
+      let value = renewLease(of: current, operation, now)
+      return (OperationResult(outcome: outcome, value: value, revision: revision), nil)
     }
     if outcome == .created, tree.count >= limits.properties { throw .tooManyProperties(limit: limits.properties) }
-    advance(to: now)
-    guard let change = apply(operation, to: current) else {
+    advance(to: now.time)
+    guard let change = apply(operation, to: current, now) else {
       preconditionFailure("A definition is no change by itself.")
     }
     let result = OperationResult(outcome: outcome, value: change.new ?? current, revision: revision)
@@ -49,7 +51,7 @@ struct StoreState: Sendable {
   ///
   /// No path occurs twice.
   mutating func carryOut(
-    _ operations: [PropertyStore.Operation], at now: Timestamp, _ changes: Signal<Commit>
+    _ operations: [PropertyStore.Operation], at now: Moment, _ changes: Signal<Commit>
   ) throws(StoreError) -> (TransactionResult, History.Dropped?) {
     var judged: [(outcome: OperationResult.Outcome, current: StoredValue?)] = []
     judged.reserveCapacity(operations.count)
@@ -65,10 +67,14 @@ struct StoreState: Sendable {
     }
     if growth > 0, tree.count + growth > limits.properties { throw .tooManyProperties(limit: limits.properties) }
     let defined = try define(operations, judged.map(\.outcome))
-    if isChange { advance(to: now) }
+    if isChange { advance(to: now.time) }
     var made: [Change] = []
-    for (operation, (outcome, current)) in zip(operations, judged) where outcome != .unchanged {
-      if let change = apply(operation, to: current) { made.append(change) }
+    for (operation, (outcome, current)) in zip(operations, judged) {
+      if outcome == .unchanged {
+        _ = renewLease(of: current, operation, now)
+      } else if let change = apply(operation, to: current, now) {
+        made.append(change)
+      }
     }
     if isChange, !formulas.isEmpty { compute(defined, &made) }
     let results = zip(operations, judged).map { operation, judged in
@@ -87,7 +93,7 @@ struct StoreState: Sendable {
       throw .conditionFailed(operation: index, current: current, revision: revision)
     }
     switch operation.action {
-    case .set(let value, let always):
+    case .set(let value, let always, _):
       guard let current else { return .created }
       if current.computation != nil { throw .isComputed(operation: index) }
       return always || current.value != value ? .replaced : .unchanged
@@ -107,12 +113,16 @@ struct StoreState: Sendable {
   /// Carries out, at the current revision and time, an operation that changes the property.
   ///
   /// A definition changes nothing here: what it gives is computed when all operations have been carried out.
-  private mutating func apply(_ operation: PropertyStore.Operation, to current: StoredValue?) -> Change? {
+  private mutating func apply(
+    _ operation: PropertyStore.Operation, to current: StoredValue?, _ now: Moment
+  ) -> Change? {
+    if let lease = current?.lease { leases.end(lease) }
     switch operation.action {
-    case .set(let value, _):
+    case .set(let value, _, let ttl):
       // The path of the current value, so that the same memory serves them all.
       let path = current?.path ?? operation.path
-      let new = StoredValue(path: path, value: value, revision: revision, time: time)
+      let lease = ttl.map { leases.begin(path, for: $0, from: now) }
+      let new = StoredValue(path: path, value: value, revision: revision, time: time, lease: lease)
       let old = tree.set(new)
       return Change(set: new, replacing: old)
     case .define:
@@ -124,6 +134,48 @@ struct StoreState: Sendable {
       return Change(delete: old, revision: revision, time: time)
     }
   }
+
+  // MARK: Times to live
+
+  /// Gives a property that keeps its value another time to live, or none; nothing is done for the many without one.
+  private mutating func renewLease(
+    of current: StoredValue?, _ operation: PropertyStore.Operation, _ now: Moment
+  ) -> StoredValue? {
+    guard let current, case .set(_, _, let ttl) = operation.action, ttl != nil || current.lease != nil else {
+      return current
+    }
+    if let lease = current.lease { leases.end(lease) }
+    let lease = ttl.map { leases.begin(current.path, for: $0, from: now) }
+    let renewed = StoredValue(
+      path: current.path, value: current.value, revision: current.revision, time: current.time, lease: lease)
+    _ = tree.set(renewed)
+    return renewed
+  }
+
+  /// Ends properties whose time is over, each with a revision of its own, as far as the budget goes.
+  ///
+  /// - Returns: Whether there is nothing left to do at that time, and what is to be released without the lock.
+  mutating func expire(
+    at now: Moment, budget: Int, _ changes: Signal<Commit>
+  ) -> (isDone: Bool, dropped: [History.Dropped]) {
+    var budget = budget
+    var dropped: [History.Dropped] = []
+    while let path = leases.takeExpired(at: now, budget: &budget) {
+      guard let old = tree.remove(path) else { preconditionFailure("A lease ends with its property.") }
+      advance(to: now.time)
+      let change = Change(expire: old, revision: revision, time: time)
+      var made = [change]
+      if !formulas.isEmpty { compute([], &made) }
+      if let excess = commit(Commit(change, rest: Array(made.dropFirst())), changes) { dropped.append(excess) }
+    }
+    return (budget > 0, dropped)
+  }
+
+  /// When the store has to be woken next, if that is before the alarm that is set; the caller then sets it.
+  mutating func takeAlarm(isOurs: Bool) -> Duration? { leases.takeAlarm(isOurs: isOurs) }
+
+  /// The alarm has gone off.
+  mutating func alarmIsOver() { leases.alarmIsOver() }
 
   // MARK: Computed properties
 

@@ -15,8 +15,14 @@ public final class StoredValue: Sendable {
   public let revision: Revision
   /// The time of that change.
   public let time: Timestamp
-  /// How the value was computed; nil for one that was set.
-  public let computation: Computation?
+  /// What few properties have: one word, so that the others do not pay for it.
+  private let extra: Extra
+
+  private enum Extra {
+    case none
+    case computed(Computation)
+    case leased(Lease)
+  }
 
   package init(
     path: PropertyPath, value: JSONText, revision: Revision, time: Timestamp, computation: Computation? = nil
@@ -25,7 +31,37 @@ public final class StoredValue: Sendable {
     self.value = value
     self.revision = revision
     self.time = time
-    self.computation = computation
+    extra = computation.map { .computed($0) } ?? .none
+  }
+
+  init(path: PropertyPath, value: JSONText, revision: Revision, time: Timestamp, lease: Lease?) {
+    self.path = path
+    self.value = value
+    self.revision = revision
+    self.time = time
+    extra = lease.map { .leased($0) } ?? .none
+  }
+
+  /// How the value was computed; nil for one that was set.
+  public var computation: Computation? { if case .computed(let computation) = extra { computation } else { nil } }
+
+  /// When the property ends by itself, unless it is set before; nil when it does not.
+  ///
+  /// In a snapshot, or in a change, what was known then: a set of an equal value moves it without a change.
+  public var expires: Timestamp? { lease?.expires }
+
+  var lease: Lease? { if case .leased(let lease) = extra { lease } else { nil } }
+}
+
+/// The time to live of a property: when it ends, and where that is noted.
+final class Lease: Sendable {
+  let expires: Timestamp
+  /// In the wheel of the store, as long as the property has this lease.
+  let place: TimerWheel<PropertyPath>.Place
+
+  init(expires: Timestamp, place: TimerWheel<PropertyPath>.Place) {
+    self.expires = expires
+    self.place = place
   }
 }
 

@@ -27,16 +27,26 @@ struct ClientOptions: ParsableArguments {
   func request(
     _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil
   ) throws(Failure) -> HTTPClientResponse {
+    let response = try exchange(method, target, fields: fields, body: body)
+    guard (200..<300).contains(response.status) else { throw Failure(.refused, response.refusal) }
+    return response
+  }
+
+  /// Sends one request and gives back the answer, whatever it says.
+  ///
+  /// - Parameter patience: How long the answer may take.
+  func exchange(
+    _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil,
+    patience: Duration = .seconds(10)
+  ) throws(Failure) -> HTTPClientResponse {
     let url = try named() ?? Self.standard
-    let response: HTTPClientResponse
     do {
       let client = try HTTPClient(host: url.host, port: url.port)
-      response = try client.request(method, target, fields: fields, body: body, limit: JSONLimits.bytesCeiling)
+      return try client.request(
+        method, target, fields: fields, body: body, timeout: patience, limit: JSONLimits.bytesCeiling)
     } catch {
       throw Failure(.unreachable, "\(url): \(error)")
     }
-    guard (200..<300).contains(response.status) else { throw Failure(.refused, response.refusal) }
-    return response
   }
 }
 

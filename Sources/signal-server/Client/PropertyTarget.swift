@@ -2,12 +2,14 @@
 
 /// The path and query of a request to the server, percent-encoded (RFC 3986 §2.1).
 enum PropertyTarget {
-  /// `/properties/{path}`, with a query.
+  /// `/properties/{path}`, or what else has paths, with a query.
   ///
   /// Nothing but the slash is left to have a meaning: what the user wrote is the property's path, byte by byte.
-  static func make(_ path: String, _ query: [(name: String, value: String)] = []) -> String {
+  static func make(
+    _ path: String, _ query: [(name: String, value: String)] = [], in collection: String = "/properties/"
+  ) -> String {
     let parameters = query.map { "\($0.name)=\(encoded($0.value))" }
-    return "/properties/" + encoded(path, keeping: "/") + (parameters.isEmpty ? "" : "?")
+    return collection + encoded(path, keeping: "/") + (parameters.isEmpty ? "" : "?")
       + parameters.joined(separator: "&")
   }
 

@@ -13,6 +13,8 @@ enum ExitStatus: Int32, Sendable {
   case unreachable = 69
   /// The system refuses what `serve` needs: the port is taken, the address is not ours.
   case system = 71
+  /// What was waited for has not come in time.
+  case timedOut = 75
   /// A setting is wrong.
   case configuration = 78
 

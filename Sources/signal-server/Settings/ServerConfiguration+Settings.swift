@@ -57,6 +57,10 @@ extension LiveConfiguration {
     var limits = LiveLimits()
     limits.subscriptionsPerConnection = settings.live.subscriptionsPerConnection
     limits.patternsPerSubscription = settings.live.patternsPerSubscription
+    limits.disconnectOperations = settings.live.disconnectOperations
+    limits.patchOperations = settings.live.patchOperations
+    limits.patchWork = settings.live.patchWork
+    limits.wait = settings.live.waitLimit
     limits.listDefault = settings.store.listDefault
     limits.listLimit = settings.store.listLimit
     limits.listBytes = settings.store.listBytes
@@ -87,6 +91,9 @@ extension StoreLimits {
     self.init(
       properties: settings.store.properties, operations: settings.store.transactionOperations,
       historyCount: settings.store.historyChanges, historyBytes: settings.store.historyBytes,
-      computedProperties: settings.store.computedProperties, inputs: settings.store.formulaInputs)
+      computedProperties: settings.store.computedProperties, inputs: settings.store.formulaInputs,
+      timeToLive: settings.store.ttlLimit, rememberedSignals: settings.store.rememberedSignals,
+      rememberedBytes: settings.store.rememberedBytes, timers: settings.store.timers,
+      timerInterval: settings.store.timerInterval)
   }
 }

@@ -66,6 +66,10 @@ struct Settings: Equatable, Sendable {
     var shortestPace = Duration.milliseconds(1)
     var longestPace = Duration.seconds(60)
     var deadbandPaths = 100_000
+    var disconnectOperations = 32
+    var patchOperations = 1000
+    var patchWork = 5_000_000
+    var waitLimit = Duration.seconds(300)
     var subscriptionsPerConnection = 128
     var patternsPerSubscription = 32
     var filterBytes = 4 << 10
@@ -88,6 +92,11 @@ struct Settings: Equatable, Sendable {
     var historyChanges = 100_000
     var historyBytes = 64 << 20
     var transactionOperations = 1000
+    var ttlLimit = Duration.seconds(365 * 86_400)
+    var rememberedSignals = 10_000
+    var rememberedBytes = 64 << 20
+    var timers = 10_000
+    var timerInterval = Duration.milliseconds(10)
     var listDefault = 100
     var listLimit = 1000
     var listBytes = 4 << 20
@@ -151,6 +160,13 @@ extension Settings {
     .integer(
       "live.deadband-paths", \.live.deadbandPaths, 1...100_000_000, "paths that a deadband keeps in mind"),
     .integer(
+      "live.disconnect-operations", \.live.disconnectOperations, 0...100_000,
+      "operations that a connection registers for its end"),
+    .integer("live.patch-operations", \.live.patchOperations, 1...1_000_000, "operations of one JSON Patch"),
+    .integer(
+      "live.patch-work", \.live.patchWork, 1...1_000_000_000, "elements that the operations of one JSON Patch pass"),
+    .duration("live.wait-limit", \.live.waitLimit, anyTimeout, "longest time that a request may wait for a change"),
+    .integer(
       "live.subscriptions-per-connection", \.live.subscriptionsPerConnection, 1...100_000,
       "subscriptions of one connection"),
     .integer(
@@ -177,6 +193,12 @@ extension Settings {
     .bytes("store.history-bytes", \.store.historyBytes, 0...1 << 40, "memory for these changes"),
     .integer(
       "store.transaction-operations", \.store.transactionOperations, 1...1_000_000, "operations of one transaction"),
+    .duration("store.ttl-limit", \.store.ttlLimit, anyTime, "longest time to live of a property"),
+    .integer(
+      "store.remembered-signals", \.store.rememberedSignals, 0...10_000_000, "signals whose last message is kept"),
+    .bytes("store.remembered-bytes", \.store.rememberedBytes, 0...1 << 40, "memory for these messages"),
+    .integer("store.timers", \.store.timers, 0...1_000_000, "timers"),
+    .duration("store.timer-interval", \.store.timerInterval, anyTimeout, "shortest interval of a timer"),
     .integer("store.list-default", \.store.listDefault, 1...1_000_000, "properties in a page that names no limit"),
     .integer("store.list-limit", \.store.listLimit, 1...1_000_000, "properties in one page of a list"),
     .bytes("store.list-bytes", \.store.listBytes, 1...1 << 30, "size after which a page ends early"),
@@ -189,6 +211,9 @@ extension Settings {
   private static let anyTimeout = Duration.milliseconds(10)...Duration.seconds(24 * 3600)
 
   private static let anyPace = Duration.milliseconds(1)...Duration.seconds(24 * 3600)
+
+  /// Up to ten years, for what is meant to last.
+  private static let anyTime = Duration.seconds(1)...Duration.seconds(3660 * 86_400)
 
   /// Below what the JSON reader takes at once, 256 MiB.
   private static let jsonCeiling = 128 << 20

@@ -37,6 +37,15 @@ struct SetVerb: ParsableCommand {
   @Flag(help: "Make it a change even if the value is the same.")
   var always = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Let the property end after this time, such as 60s or 2h; setting it again before gives it more.",
+      valueName: "time"))
+  var ttl: String?
+
+  @Flag(help: "Stay connected, and let the server delete the property when this command ends, for whatever reason.")
+  var hold = false
+
   @OptionGroup var client: ClientOptions
 
   func validate() throws {
@@ -52,11 +61,20 @@ struct SetVerb: ParsableCommand {
     } catch {
       throw Failure(.usage, "cannot read the standard input: \(error)")
     }
+    if hold {
+      let value = try SetValue.json(from: source, isText: string, isInput: value == "-")
+      try HeldProperty(
+        path: path.text, value: value, ifMatch: ifMatch, ifAbsent: ifAbsent, always: always, ttl: ttl
+      ).run(try client.named() ?? ClientOptions.standard)
+    }
     let body = computed ? source : try SetValue.json(from: source, isText: string, isInput: value == "-").bytes
     var fields = [("Content-Type", computed ? "application/cel" : "application/json")]
     if let ifMatch { fields.append(("If-Match", "\"\(ifMatch)\"")) }
     if ifAbsent { fields.append(("If-None-Match", "*")) }
-    let target = PropertyTarget.make(path.text, always ? [(name: "always", value: "true")] : [])
+    var query: [(name: String, value: String)] = []
+    if always { query.append((name: "always", value: "true")) }
+    if let ttl { query.append((name: "ttl", value: ttl)) }
+    let target = PropertyTarget.make(path.text, query)
     let response = try client.request("PUT", target, fields: fields, body: body)
     // The tag of the property when there is one, which also stands when the value was equal and nothing changed.
     let tag = response.value("ETag").map { $0.filter { $0 != "\"" } }

@@ -14,9 +14,13 @@ struct WatchVerb: ParsableCommand {
   @Argument(help: "What to watch, for example 'kitchen/**'.")
   var patterns: [Word]
 
+  @Flag(help: "Watch signals, not properties: every message that is sent, and first those that are kept.")
+  var signals = false
+
   @Option(
     name: .customLong("where"),
-    help: ArgumentHelp("Only what matches, for example 'value > 20'.", valueName: "expression"))
+    help: ArgumentHelp(
+      "Only what matches, for example 'value > 20'; with --signals 'message > 20'.", valueName: "expression"))
   var filter: String?
 
   @Flag(help: "Print each event as JSON, exactly as it came, one per line.")
@@ -57,6 +61,9 @@ struct WatchVerb: ParsableCommand {
   func validate() throws {
     if let count, count < 1 { throw ValidationError("--count takes a number from 1") }
     if let maxRate, !(maxRate > 0 && maxRate.isFinite) { throw ValidationError("--max-rate takes a number above 0") }
+    if signals, since != nil || !exit || !oldValue {
+      throw ValidationError("--signals goes with --where, --json, --count and --no-initial only")
+    }
   }
 
   func run() throws {
@@ -68,6 +75,7 @@ struct WatchVerb: ParsableCommand {
     command.maxRate = maxRate
     command.deadband = deadband
     command.pointer = pointer
+    command.isForSignals = signals
     ProcessSignals.makeSuccess()
     let surroundings = Watcher.Surroundings(
       connect: { () throws(LinkFailure) in try WebSocketLink(url) },

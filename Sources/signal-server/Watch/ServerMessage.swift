@@ -11,6 +11,8 @@ enum ServerMessage: Equatable, Sendable {
   case error(code: String, text: String)
   /// A change, or one property of a snapshot.
   case change(WatchedChange)
+  /// A message of a signal.
+  case signal(path: String, message: JSONText)
   /// The end of a snapshot or of what was missed.
   case live(revision: UInt64)
   /// The present cursor of a quiet subscription.
@@ -41,7 +43,13 @@ enum ServerMessage: Equatable, Sendable {
       self = .error(code: problem?.string("code") ?? "", text: problem?.problemText ?? "error")
     case "didSet": self = try .change(WatchedChange(.set, members))
     case "didDelete": self = try .change(WatchedChange(.deleted, members))
-    case "didExit": self = try .change(WatchedChange(members.string("op") == "set" ? .left : .deleted, members))
+    case "didExpire": self = try .change(WatchedChange(.expired, members))
+    case "didExit": self = try .change(WatchedChange(.exit(by: members.string("op")), members))
+    case "signal":
+      guard let path = members.string("path"), let message = members.text("message") else {
+        throw Failure(.refused, "the server sent a signal without a path or a message")
+      }
+      self = .signal(path: path, message: message)
     case "live": self = .live(revision: try members.revision())
     case "bookmark": self = .bookmark(revision: try members.revision())
     case "reset": self = .reset
@@ -65,8 +73,19 @@ struct WatchedChange: Equatable, Sendable {
     case set
     /// It is no more.
     case deleted
+    /// It is no more, because its time to live was over.
+    case expired
     /// It has a value that does not match the filter.
     case left
+
+    /// How a property left, by the member `op` of the event.
+    fileprivate static func exit(by op: String?) -> Kind {
+      switch op {
+      case "set": .left
+      case "expire": .expired
+      default: .deleted
+      }
+    }
   }
 
   let kind: Kind

@@ -4,6 +4,8 @@ import JSON
 /// What the user of `watch` asked for, and the command of the live protocol that asks the server for it.
 struct SubscribeCommand: Equatable, Sendable {
   var patterns: [String]
+  /// Whether the patterns are those of signals.
+  var isForSignals = false
   var filter: String?
   /// Whether the present state comes first.
   var initial = true
@@ -24,7 +26,7 @@ struct SubscribeCommand: Equatable, Sendable {
 
   /// The text of the message.
   func message(id: Int) -> [UInt8] {
-    var message = Array("{\"id\":\(id),\"type\":\"subscribe\",\"match\":[".utf8)
+    var message = Array("{\"id\":\(id),\"type\":\"subscribe\",\"\(isForSignals ? "signals" : "match")\":[".utf8)
     for (index, pattern) in patterns.enumerated() {
       if index > 0 { message.append(UInt8(ascii: ",")) }
       message.appendJSON(pattern)

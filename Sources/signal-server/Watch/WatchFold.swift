@@ -20,6 +20,10 @@ struct WatchFold: Sendable {
     case set(path: String, old: JSONText?, new: JSONText, entered: Bool)
     /// It is gone.
     case deleted(path: String, old: JSONText?)
+    /// It is gone, because its time to live was over.
+    case expired(path: String, old: JSONText?)
+    /// A message has come through this signal.
+    case signal(path: String, message: JSONText)
     /// It no longer matches; `new` is nil when the value it has now is not known.
     case left(path: String, old: JSONText?, new: JSONText?)
   }
@@ -128,6 +132,9 @@ struct WatchFold: Sendable {
     case .deleted:
       known[path] = nil
       return .deleted(path: change.path, old: change.oldValue ?? before)
+    case .expired:
+      known[path] = nil
+      return .expired(path: change.path, old: change.oldValue ?? before)
     case .left:
       known[path] = nil
       return .left(path: change.path, old: change.oldValue ?? before, new: change.value)

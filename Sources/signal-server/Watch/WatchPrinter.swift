@@ -18,10 +18,11 @@ struct WatchPrinter: Sendable {
   /// The line, without its end.
   mutating func text(for line: WatchFold.Line) -> String {
     switch line {
-    case .present(let path, let value): row(path, value, "")
+    case .present(let path, let value), .signal(let path, let value): row(path, value, "")
     case .set(let path, let old, let new, let entered):
       row(path, old, " → \(shown(new))" + (entered ? "  (entered)" : ""))
     case .deleted(let path, let old): row(path, old, " → (deleted)")
+    case .expired(let path, let old): row(path, old, " → (expired)")
     case .left(let path, let old, let new): row(path, old, " → " + (new.map { "\(shown($0))  (left)" } ?? "(left)"))
     }
   }

@@ -49,6 +49,7 @@ struct Watcher {
     remaining = count
     switch (command.filter, command.exit) {
     case (nil, _): filter = .none
+    case (_, _) where command.isForSignals: filter = .none
     case (_, false?): filter = .stateWithoutExit
     case (_, _):
       // Asking for exits tells which kind of filter it is: the server refuses them for one on the change.
@@ -90,7 +91,12 @@ struct Watcher {
   /// Reads one connection to its end; true when enough has been printed.
   private mutating func follow(_ link: any LiveLink) throws -> Bool {
     var command = command
-    command.since = fold.cursor
+    if command.isForSignals {
+      // There is nothing to resume; what is kept has been told at the first time.
+      if isEstablished { command.initial = false }
+    } else {
+      command.since = fold.cursor
+    }
     try link.send(command.message(id: 1))
     var isAsked = false
     while true {
@@ -127,6 +133,7 @@ struct Watcher {
     case .change(let change):
       guard let line = fold.take(change) else { return false }
       return show([line], bytes)
+    case .signal(let path, let message): return show([.signal(path: path, message: message)], bytes)
     case .live(let revision):
       if failures > 0 { surroundings.complain("connected again") }
       failures = 0

@@ -254,7 +254,7 @@ struct PropertyTests {
   }
 
   @Test(arguments: [
-    ("/properties/a", "GET, HEAD, PUT, DELETE, OPTIONS"), ("/properties", "GET, HEAD, OPTIONS"),
+    ("/properties/a", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"), ("/properties", "GET, HEAD, OPTIONS"),
     ("/transactions", "POST, OPTIONS"), ("/events", "GET, OPTIONS"), ("/health/live", "GET, HEAD, OPTIONS"),
     ("/health/ready", "GET, HEAD, OPTIONS"),
   ])

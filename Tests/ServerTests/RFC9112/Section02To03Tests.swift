@@ -52,7 +52,7 @@ struct Section03RequestLineTests {
     let client = try TestServer().connect(sending: "\(line)\r\nHost: x\r\n\r\n")
     let response = try client.receive()
     #expect(response.status == 204)
-    #expect(response.value("Allow") == "GET, HEAD, POST, PUT, DELETE, OPTIONS")
+    #expect(response.value("Allow") == "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
   }
 
   @Test func `the authority form is no route here (3.2.3)`() throws {

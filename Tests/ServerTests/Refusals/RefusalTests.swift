@@ -26,7 +26,8 @@ struct RefusalTests {
     live.limits.listLimit = 50
     live.expressions.sourceBytes = 256
     do {
-      let store = PropertyStore.forTests(limits: StoreLimits(properties: 3, operations: 4, inputs: 2))
+      let storeLimits = StoreLimits(properties: 3, operations: 4, inputs: 2, timeToLive: .seconds(3600))
+      let store = PropertyStore.forTests(limits: storeLimits)
       try store.transact(["a": "1", "b": #"{"x":[1,2]}"#, "c": "true"])
       return try TestServer(store: store, live: live, limits: limits)
     } catch {

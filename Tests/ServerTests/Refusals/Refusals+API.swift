@@ -9,6 +9,27 @@ extension Refusal {
       lives: true)
   }
 
+  private static let mergePatch = "Content-Type: application/merge-patch+json"
+  private static let jsonPatch = "Content-Type: application/json-patch+json"
+
+  private static func patch(_ rule: String, _ body: String, _ status: Int, _ code: String, _ fields: String...)
+    -> Refusal
+  {
+    Refusal(
+      rule: "patch: \(rule)", deed: .request("PATCH", "/properties/a", fields: fields, body: body),
+      answer: .status(status, code), lives: true)
+  }
+
+  private static func timer(
+    _ rule: String, _ body: String, _ code: String = "bad_message", _ status: Int = 400
+  ) -> Refusal {
+    .request("timer: \(rule)", "PUT", "/timers/a", status, code, body: body)
+  }
+
+  private static func ttl(_ rule: String, _ ttl: String) -> Refusal {
+    .request("time to live: \(rule)", "PUT", "/properties/a?ttl=\(ttl)", 400, "bad_duration", body: "1")
+  }
+
   private static func path(_ rule: String, _ path: String) -> Refusal {
     .request("path: \(rule)", "PUT", "/properties/\(path)", 400, "bad_path", body: "1")
   }
@@ -63,7 +84,15 @@ extension Refusal {
     .request("route: a slash behind /events", "GET", "/events/?match=a", 404, "no_such_route"),
     .request("route: /health alone", "GET", "/health", 404, "no_such_route"),
     .request("method: POST of a property", "POST", "/properties/a", 405, "method_not_allowed", body: "1"),
-    .request("method: PATCH of a property", "PATCH", "/properties/a", 405, "method_not_allowed"),
+    .request("method: PATCH of the list", "PATCH", "/properties", 405, "method_not_allowed"),
+    .request("method: GET of a signal", "GET", "/signals/a", 405, "method_not_allowed"),
+    .request("method: PUT of a signal", "PUT", "/signals/a", 405, "method_not_allowed", body: "1"),
+    .request("method: POST of a timer", "POST", "/timers/a", 405, "method_not_allowed", body: "1"),
+    .request("method: PATCH of a timer", "PATCH", "/timers/a", 405, "method_not_allowed"),
+    .request("method: PUT of the timers", "PUT", "/timers", 405, "method_not_allowed", body: "1"),
+    .request("method: POST of the description", "POST", "/openapi.yaml", 405, "method_not_allowed"),
+    .request("route: no path behind /signals/", "POST", "/signals/", 404, "no_such_route", body: "1"),
+    .request("route: no path behind /timers/", "GET", "/timers/", 404, "no_such_route"),
     .request("method: TRACE", "TRACE", "/properties/a", 405, "method_not_allowed"),
     .request("method: one that nobody has registered", "JUMP", "/properties/a", 405, "method_not_allowed"),
     .request("method: small letters", "get", "/properties/a", 405, "method_not_allowed"),
@@ -80,6 +109,80 @@ extension Refusal {
     path("33 segments", Array(repeating: "x", count: 33).joined(separator: "/")),
     path("a segment of 256 bytes", String(repeating: "x", count: 256)),
     path("1025 bytes", longPath),
+
+    // §1 time to live
+    ttl("no unit", "60"), ttl("no number", "s"), ttl("nothing", ""), ttl("nothing of it", "0s"),
+    ttl("a sign", "-1s"), ttl("a fraction", "1.5s"), ttl("a space", "1%20s"), ttl("another unit", "1w"),
+    ttl("capital letters", "1S"), ttl("two", "1h30m"), ttl("over the limit", "3601s"),
+    ttl("too many digits", "1" + String(repeating: "0", count: 15) + "ms"),
+    ttl("more than can be reckoned", "999999999999999d"), ttl("other digits", "%D9%A1s"),
+
+    // §2.1 patches
+    patch("no media type", "{}", 415, "unsupported_patch"),
+    patch("of JSON", "{}", 415, "unsupported_patch", "Content-Type: application/json"),
+    patch("two media types", "{}", 415, "unsupported_patch", mergePatch, jsonPatch),
+    patch("no media type at all", "{}", 415, "unsupported_patch", "Content-Type: patch"),
+    patch("compressed", "{}", 415, "unsupported_encoding", mergePatch, "Content-Encoding: gzip"),
+    patch("no JSON", "{", 400, "bad_json", mergePatch), patch("nothing", "", 400, "bad_json", jsonPatch),
+    patch("an object of operations", "{}", 400, "bad_patch", jsonPatch),
+    patch("an unknown operation", #"[{"op":"spam","path":""}]"#, 400, "bad_patch", jsonPatch),
+    patch("a path that is none", #"[{"op":"remove","path":"x"}]"#, 400, "bad_patch", jsonPatch),
+    patch("a test that fails", #"[{"op":"test","path":"","value":2}]"#, 409, "patch_conflict", jsonPatch),
+    patch("a place that is not there", #"[{"op":"remove","path":"/x"}]"#, 409, "patch_conflict", jsonPatch),
+    patch("another revision", "{}", 412, "precondition_failed", mergePatch, "If-Match: \"e.9\""),
+    patch("a result over the limit", #"{"x":"\#(long)"}"#, 413, "body_too_large", mergePatch),
+    .request(
+      "patch: of what is not there", "PATCH", "/properties/none", 404, "not_found", fields: jsonPatch, body: "[]"),
+    .request("patch: the store is full", "PATCH", "/properties/new", 507, "store_full", fields: mergePatch, body: "{}"),
+    .request(
+      "patch: an expression that does not hold", "PATCH", "/properties/a?if=value+==+2", 412, "precondition_failed",
+      fields: mergePatch, body: "{}"),
+    .request(
+      "patch: no time to live", "PATCH", "/properties/a?ttl=1", 400, "bad_duration", fields: mergePatch, body: "{}"),
+
+    // §2.1 waiting
+    .request("wait: for nothing", "GET", "/properties/a?wait=1s", 400, "bad_query"),
+    .request("wait: no length of time", "GET", "/properties/a?since=e.1&wait=1", 400, "bad_duration"),
+    .request("wait: longer than may be", "GET", "/properties/a?since=e.1&wait=6m", 400, "bad_duration"),
+    .request("wait: no cursor", "GET", "/properties/a?since=1&wait=1s", 400, "bad_cursor"),
+    .request("wait: no expression", "GET", "/properties/a?until=value+>&wait=1s", 400, "bad_filter"),
+    .request("wait: an expression on a change", "GET", "/properties/a?until=oldValue+==+1", 400, "bad_filter"),
+    .request("wait: no path", "GET", "/properties/a//b?until=true&wait=1s", 400, "bad_path"),
+
+    // §2.9 signals
+    .request("signal: no JSON", "POST", "/signals/a", 400, "bad_json", body: "front"),
+    .request("signal: no path", "POST", "/signals/a//b", 400, "bad_path", body: "1"),
+    .request("signal: a pattern", "POST", "/signals/*", 400, "bad_path", body: "1"),
+    .request("signal: remember is no truth value", "POST", "/signals/a?remember=1", 400, "bad_query", body: "1"),
+    .request("signal: an unknown parameter", "POST", "/signals/a?ttl=1s", 400, "unknown_parameter", body: "1"),
+    .request("signal: a message over the limit", "POST", "/signals/a", 413, "body_too_large", body: "\"\(long)\""),
+    .request(
+      "signal: compressed", "POST", "/signals/a", 415, "unsupported_encoding", fields: "Content-Encoding: br", body: "1"
+    ),
+    .request("events: signals and properties", "GET", "/events?signals=a&match=a", 400, "bad_query"),
+    .request("events: a signal that is no pattern", "GET", "/events?signals=a//b", 400, "bad_pattern"),
+    .request("events: value of a signal", "GET", "/events?signals=a&where=value+==+1", 400, "bad_filter"),
+
+    // §2.10 timers
+    timer("no JSON", "{", "bad_json"), timer("no object", "5"), timer("no time", #"{"message":1}"#),
+    timer("two times", #"{"after":"1s","every":"1s"}"#),
+    timer("an unknown member", #"{"after":"1s","ttl":"1s"}"#, "unknown_member"),
+    timer("no length of time", #"{"after":"soon"}"#, "bad_duration"), timer("a number", #"{"after":1}"#),
+    timer("too often", #"{"every":"9ms"}"#, "bad_duration"), timer("too late", #"{"after":"3601s"}"#, "bad_duration"),
+    timer("no time of day", #"{"at":"2026-01-02"}"#, "bad_duration"),
+    timer("a day that is none", #"{"at":"2026-02-29T00:00:00Z"}"#, "bad_duration"),
+    timer("a time that is over", #"{"at":"2026-01-02T03:04:05Z"}"#, "bad_duration"),
+    timer("a message over the limit", #"{"after":"1s","message":"\#(long)"}"#, "body_too_large", 413),
+    .request("timer: no path", "PUT", "/timers/a//b", 400, "bad_path", body: #"{"after":"1s"}"#),
+    .request(
+      "timer: compressed", "PUT", "/timers/a", 415, "unsupported_encoding", fields: "Content-Encoding: br", body: "{}"),
+    .request("timer: a parameter", "PUT", "/timers/a?after=1s", 400, "unknown_parameter", body: "{}"),
+    .request("timer: GET of none", "GET", "/timers/a", 404, "no_such_timer"),
+    .request("timer: HEAD of none", "HEAD", "/timers/a", 404, "no_such_timer"),
+    .request("timer: DELETE of none", "DELETE", "/timers/a", 404, "no_such_timer"),
+    .request("timers: a page of nothing", "GET", "/timers?limit=0", 400, "bad_query"),
+    .request("timers: a filter", "GET", "/timers?where=true", 400, "unknown_parameter"),
+    .request("timers: after no path", "GET", "/timers?after=a//b", 400, "bad_path"),
 
     // §2.1 reading
     .request("GET: what is not there", "GET", "/properties/none", 404, "not_found"),
@@ -212,7 +315,13 @@ extension Refusal {
     operation("no path", #"{"op":"set","value":1}"#), operation("no value", #"{"op":"set","path":"b"}"#),
     operation("a path that is none", #"{"op":"set","path":"b//c","value":1}"#, 400, "bad_path"),
     operation("a value with delete", #"{"op":"delete","path":"b","value":1}"#, 400, "unknown_member"),
-    operation("an unknown member of an operation", #"{"op":"delete","path":"b","if":1}"#, 400, "unknown_member"),
+    operation("an unknown member of an operation", #"{"op":"delete","path":"b","of":1}"#, 400, "unknown_member"),
+    operation("an expression that is a number", #"{"op":"delete","path":"b","if":1}"#),
+    operation(
+      "an expression that does not hold", #"{"op":"delete","path":"b","if":"value == 1"}"#, 412, "precondition_failed"),
+    operation("an expression on a transition", #"{"op":"delete","path":"b","if":"op == 'set'"}"#, 400, "bad_filter"),
+    operation("a time to live that is none", #"{"op":"set","path":"b","value":1,"ttl":"0s"}"#, 400, "bad_duration"),
+    operation("a time to live of what is deleted", #"{"op":"delete","path":"b","ttl":"1s"}"#, 400, "unknown_member"),
     operation("a path twice", #"{"op":"delete","path":"a"}"#, 400, "duplicate_path"),
     operation("a condition that is no cursor", #"{"op":"delete","path":"b","ifMatch":"\"e.1\""}"#, 400, "bad_cursor"),
     operation(

@@ -45,6 +45,12 @@ extension Refusal {
     .message("subscribe: \(rule)", #"{"id":1,"type":"subscribe",\#(members)}"#, status, code)
   }
 
+  private static func transaction(
+    _ rule: String, _ members: String, _ status: Int = 400, _ code: String = "bad_message"
+  ) -> Refusal {
+    .message("transaction command: \(rule)", #"{"id":1,"type":"transaction"\#(members)}"#, status, code)
+  }
+
   private static func set(
     _ rule: String, _ members: String, _ status: Int = 400, _ code: String = "bad_message"
   ) -> Refusal {
@@ -77,7 +83,7 @@ extension Refusal {
     .message(
       "message: 258 levels",
       #"{"id":1,"type":"set","path":"a","value":\#(deep)}"#,
-      400, "bad_json", hasID: false),
+      400, "bad_json"),
 
     subscribe("one more than allowed", #""match":"b""#, 400, "too_many_subscriptions"),
     .message(
@@ -135,6 +141,63 @@ extension Refusal {
     set("it has another revision", #""path":"a","value":2,"ifMatch":"e.0""#, 412, "precondition_failed"),
     set("the store is full", #""path":"new","value":2"#, 507, "store_full"),
     set("a value over the limit", #""path":"a","value":"\#(long)""#, 413, "body_too_large"),
+
+    set("a time to live that is a number", #""path":"a","value":2,"ttl":60"#),
+    set("a time to live without a unit", #""path":"a","value":2,"ttl":"60""#, 400, "bad_duration"),
+    set("a time to live of nothing", #""path":"a","value":2,"ttl":"0s""#, 400, "bad_duration"),
+    set("a time to live over the limit", #""path":"a","value":2,"ttl":"2h""#, 400, "bad_duration"),
+    set("an expression that does not hold", #""path":"a","value":2,"if":"value > 1""#, 412, "precondition_failed"),
+    set("a condition on the old value", #""path":"a","value":2,"if":"oldValue == 1""#, 400, "bad_filter"),
+    set("an expression that is none", #""path":"a","value":2,"if":"value >""#, 400, "bad_filter"),
+    .message(
+      "delete: an expression that does not hold", #"{"id":1,"type":"delete","path":"a","if":"value > 1"}"#, 412,
+      "precondition_failed"),
+
+    transaction("no operations", ""), transaction("operations that are none", #","operations":1"#),
+    transaction("more than there may be", #","operations":[1,2,3,4,5]"#, 400, "too_many_operations"),
+    transaction("an operation of no kind", #","operations":[{"path":"a"}]"#),
+    transaction("an operation of another kind", #","operations":[{"op":"get","path":"a"}]"#, 400, "unknown_type"),
+    transaction(
+      "a condition that does not hold",
+      #","operations":[{"op":"set","path":"a","value":5},{"op":"delete","path":"b","ifMatch":"e.9"}]"#, 412,
+      "precondition_failed"),
+    transaction(
+      "an expression that does not hold",
+      #","operations":[{"op":"set","path":"a","value":5},{"op":"delete","path":"b","if":"value == 1"}]"#, 412,
+      "precondition_failed"),
+    transaction(
+      "a path twice", #","operations":[{"op":"delete","path":"a"},{"op":"delete","path":"a"}]"#, 400, "duplicate_path"),
+    transaction("an unknown member", #","operations":[],"op":"set""#, 400, "unknown_member"),
+
+    .message("define: no formula", #"{"id":1,"type":"define","path":"a"}"#, 400, "bad_message"),
+    .message("define: no expression", #"{"id":1,"type":"define","path":"a","formula":"1 +"}"#, 400, "bad_formula"),
+    .message(
+      "define: a circle", #"{"id":1,"type":"define","path":"a","formula":"properties['a']"}"#, 409, "formula_cycle"),
+    .message(
+      "define: a time to live", #"{"id":1,"type":"define","path":"a","formula":"1","ttl":"1s"}"#, 400, "unknown_member"),
+    .message("patch command: neither kind", #"{"id":1,"type":"patch","path":"a"}"#, 400, "bad_message"),
+    .message(
+      "patch command: both kinds", #"{"id":1,"type":"patch","path":"a","merge":{},"operations":[]}"#, 400, "bad_message"
+    ),
+    .message(
+      "patch command: operations that are none", #"{"id":1,"type":"patch","path":"a","operations":{}}"#, 400,
+      "bad_patch"),
+    .message(
+      "patch command: a test that fails",
+      #"{"id":1,"type":"patch","path":"a","operations":[{"op":"test","path":"","value":2}]}"#, 409, "patch_conflict"),
+    .message("send: no path", #"{"id":1,"type":"send","message":1}"#, 400, "bad_message"),
+    .message("send: a pattern", #"{"id":1,"type":"send","path":"*"}"#, 400, "bad_path"),
+    .message(
+      "send: remember is no truth value", #"{"id":1,"type":"send","path":"a","remember":1}"#, 400, "bad_message"),
+    .message(
+      "send: a message over the limit", #"{"id":1,"type":"send","path":"a","message":"\#(long)"}"#, 413,
+      "body_too_large"),
+    .message(
+      "signals: and properties", #"{"id":1,"type":"subscribe","signals":"a","match":"a"}"#, 400, "unknown_member"),
+    .message(
+      "signals: one subscription more", #"{"id":1,"type":"subscribe","signals":"a"}"#, 400, "too_many_subscriptions"),
+    .message("signals: no patterns", #"{"id":1,"type":"subscribe","signals":[]}"#, 400, "bad_message"),
+    .message("onDisconnect: no operations", #"{"id":1,"type":"onDisconnect"}"#, 400, "bad_message"),
 
     .message("delete: what is not there", #"{"id":1,"type":"delete","path":"none"}"#, 404, "not_found"),
     .message("delete: no path", #"{"id":1,"type":"delete"}"#, 400, "bad_message"),

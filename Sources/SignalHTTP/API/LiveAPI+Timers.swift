@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// Timers: `/timers` and `/timers/{path}` (`docs/protocol.md` §2.10).
+extension LiveAPI {
+  func putTimer(
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter
+  ) throws(APIError) {
+    _ = try Query(head, [])
+    let path = try propertyPath(encoded)
+    try refuseEncoding(head)
+    let request = try problem { () throws(Problem) in
+      try body.withSpan { bytes throws(Problem) in try TimerRequest(bytes, service.configuration) }
+    }
+    let (timer, isNew): (StoreTimer, Bool)
+    do throws(StoreError) {
+      (timer, isNew) = try service.store.timers.set(path, request.schedule, message: request.message)
+    } catch {
+      throw .problem(service.problem(error, inTransaction: false))
+    }
+    response.begin(isNew ? .created : .ok)
+    response.field("Content-Type", "application/json")
+    if isNew { response.field("Location", head.path.array) }
+    response.end(Self.text(of: timer))
+  }
+
+  func getTimer(
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter
+  ) throws(APIError) {
+    _ = try Query(head, [])
+    let path = try propertyPath(encoded)
+    guard let timer = service.store.timers.get(path) else { throw .problem(Self.noTimer(path)) }
+    response.begin(.ok)
+    response.field("Content-Type", "application/json")
+    response.end(Self.text(of: timer))
+  }
+
+  func deleteTimer(
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter
+  ) throws(APIError) {
+    _ = try Query(head, [])
+    let path = try propertyPath(encoded)
+    guard service.store.timers.remove(path) else { throw .problem(Self.noTimer(path)) }
+    response.begin(.noContent)
+    response.endWithoutBody()
+  }
+
+  func listTimers(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
+    let query = try Query(head, ["match", "limit", "after"])
+    let limits = service.configuration.limits
+    let limit = try query.integer("limit", in: 1...limits.listLimit) ?? limits.listDefault
+    let patterns = try query.patterns("match", service.configuration)
+    let after = try query.path("after", service.configuration)
+    let timers = service.store.timers.list(match: patterns.isEmpty ? [.all] : patterns, after: after, limit: limit)
+    var text: [UInt8] = []
+    text.append(literal: #"{"timers":["#)
+    for (index, timer) in timers.enumerated() {
+      if index > 0 { text.append(UInt8(ascii: ",")) }
+      text += Self.text(of: timer)
+    }
+    text.append(UInt8(ascii: "]"))
+    if timers.count == limit, let last = timers.last {
+      text.append(literal: #","next":"#)
+      let path = last.path.bytes
+      text.appendJSON(utf8: path.span)
+    }
+    text.append(UInt8(ascii: "}"))
+    response.begin(.ok)
+    response.field("Content-Type", "application/json")
+    response.end(text)
+  }
+
+  private static func noTimer(_ path: PropertyPath) -> Problem {
+    Problem(.noSuchTimer, "There is no timer at \"\(path)\".")
+  }
+
+  private static func text(of timer: StoreTimer) -> [UInt8] {
+    var text: [UInt8] = []
+    text.append(literal: #"{"path":"#)
+    let path = timer.path.bytes
+    text.appendJSON(utf8: path.span)
+    switch timer.schedule {
+    case .after(let delay): text += Array(#","after":"\#(WireDuration.text(delay))""#.utf8)
+    case .every(let interval): text += Array(#","every":"\#(WireDuration.text(interval))""#.utf8)
+    case .at(let time): text += Array(#","at":"\#(time)""#.utf8)
+    }
+    text.append(literal: #","message":"#)
+    text.appendJSON(timer.message)
+    text.append(literal: #","next":""#)
+    timer.next.write(to: &text)
+    text.append(literal: #""}"#)
+    return text
+  }
+}
+
+/// The body of `PUT /timers/{path}`.
+struct TimerRequest: Equatable {
+  let schedule: TimerSchedule
+  let message: JSONText
+
+  init(_ body: Span<UInt8>, _ configuration: LiveConfiguration) throws(Problem) {
+    let tree: JSONTree
+    do throws(JSONError) {
+      let limits = JSONLimits(bytes: body.count, depth: configuration.values.depth + 1)
+      tree = JSONTree(try JSONText(validating: body, limits: limits))
+    } catch {
+      throw Problem(.badJSON, "\(error)", position: error.offset)
+    }
+    guard var members = JSONMembers(tree, tree.root, of: "A timer") else {
+      throw Problem(.badMessage, "A timer is a JSON object.")
+    }
+    let after = try members.duration("after")
+    let every = try members.duration("every")
+    let at = try members.string("at")
+    switch (after, every, at) {
+    case (let delay?, nil, nil): schedule = .after(delay)
+    case (nil, let interval?, nil): schedule = .every(interval)
+    case (nil, nil, let text?):
+      guard let time = Timestamp(text) else {
+        throw Problem(.badDuration, "\"at\" is a time as RFC 3339 writes it, such as 2026-01-02T03:04:05Z.")
+      }
+      schedule = .at(time)
+    default: throw Problem(.badMessage, #"A timer has one of "after", "at" and "every"."#)
+    }
+    message = try members.value("message", within: configuration.values) ?? .null
+    try members.end()
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+import SignalStore
+
+/// `GET /properties/{path}` with `since` or `until`: an answer when the property has changed (`docs/protocol.md` §2.1).
+extension LiveAPI {
+  func awaitProperty(
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ query: Query, _ response: inout ResponseWriter,
+    _ responder: HTTPResponder
+  ) throws(APIError) -> Disposition {
+    let path = try propertyPath(encoded)
+    let pointer = try query.one("pointer")
+    let since = try query.cursor("since")
+    let until = try query.one("until")
+    let time = try query.duration("wait") ?? .zero
+    guard since != nil || until != nil else {
+      throw .problem(Problem(.badQuery, "\"wait\" needs \"since\" or \"until\": what is waited for."))
+    }
+    let longest = service.configuration.limits.wait
+    guard time <= longest else {
+      throw .problem(Problem(.badDuration, "\"wait\" is at most \(longest.components.seconds)s."))
+    }
+    let filter: Filter? =
+      if let until { try problem { () throws(Problem) in try service.conditionFilter(until) } } else { nil }
+    let (wait, found, revision) = service.waits.begin(
+      path, PropertyWait.Condition(since: since, until: filter),
+      answer: LateAnswer(self, responder, path, pointer: pointer))
+    if let wait, time > .zero { return .wait(wait, atMost: time) }
+    if let wait { service.waits.remove(wait) }
+    answer(path, wait == nil, found, revision, pointer, head, &response)
+    return .answered
+  }
+
+  fileprivate func answer(
+    _ path: PropertyPath, _ isMet: Bool, _ found: StoredValue?, _ revision: Revision, _ pointer: String?,
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter
+  ) {
+    do throws(APIError) {
+      if isMet { return try answerProperty(path, found, revision, pointer, head, &response) }
+      response.begin(.notModified)
+      if let found {
+        appendValidators(found, entityTag(found), revision, &response)
+      } else {
+        appendRevision(revision, &response)
+      }
+      response.endWithoutBody()
+    } catch {
+      response.refuse(error)
+    }
+  }
+}
+
+/// Answers a request when its wait is over, with the head that it had.
+private final class LateAnswer: WaitAnswer {
+  private unowned let api: LiveAPI
+  private let responder: HTTPResponder
+  private let path: PropertyPath
+  private let pointer: String?
+
+  init(_ api: LiveAPI, _ responder: HTTPResponder, _ path: PropertyPath, pointer: String?) {
+    self.api = api
+    self.responder = responder
+    self.path = path
+    self.pointer = pointer
+  }
+
+  func send(_ found: StoredValue?, _ revision: Revision, isMet: Bool, on loop: isolated EventLoop) {
+    responder.respond(on: loop) { head, response in
+      api.answer(path, isMet, found, revision, pointer, head, &response)
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// Writes under conditions, wherever they come from.
+///
+/// An expression is evaluated without the store's lock; the write then demands that what it saw is still there, and is
+/// tried again when it is not. Each time, somebody else has succeeded.
+extension LiveService {
+  /// Attempts to write what others keep changing; then the client is told to come back.
+  static var writeAttempts: Int { 100 }
+
+  /// Carries out one write.
+  func carryOut(_ request: OperationRequest) throws(Problem) -> OperationResult {
+    let operation = try operation(of: request)
+    guard request.filter != nil else {
+      do {
+        return try store.carryOut(operation)
+      } catch {
+        throw problem(error, inTransaction: false)
+      }
+    }
+    return try update(request.path, request.condition, filter: request.filter) { _, _ in operation.action }
+  }
+
+  /// The write as the store takes it.
+  func operation(of request: OperationRequest) throws(Problem) -> PropertyStore.Operation {
+    switch request.deed {
+    case .carryOut(let action): PropertyStore.Operation(action, request.path, if: request.condition)
+    case .define(let source): .define(request.path, try formula(source), if: request.condition)
+    }
+  }
+
+  /// Carries out a write that depends on what is there: on an expression, or because it is made of the present value.
+  ///
+  /// - Parameter make: Makes the write of the present value, nil when there is none, and the revision of the store.
+  func update(
+    _ path: PropertyPath, _ condition: Condition, filter source: String?,
+    _ make: (StoredValue?, Revision) throws(Problem) -> PropertyStore.Operation.Action
+  ) throws(Problem) -> OperationResult {
+    let filter = try source.map { source throws(Problem) in try conditionFilter(source) }
+    for _ in 0..<Self.writeAttempts {
+      let (current, revision) = store.read(bytes: path.bytes.span)
+      guard condition.holds(for: current, in: store.epoch), filter?.holds(forPath: path, current) ?? true else {
+        throw preconditionFailed(current, at: revision)
+      }
+      let operation = PropertyStore.Operation(try make(current, revision), path, if: present(current))
+      do {
+        return try store.carryOut(operation)
+      } catch {
+        if case .conditionFailed = error { continue }
+        throw problem(error, inTransaction: false)
+      }
+    }
+    throw contended
+  }
+
+  /// Carries out all writes as one change of the store, or none.
+  func carryOut(_ requests: [OperationRequest]) throws(Problem) -> TransactionResult {
+    var filters: [(index: Int, filter: Filter)] = []
+    var operations: [PropertyStore.Operation] = []
+    for (index, request) in requests.enumerated() {
+      do throws(Problem) {
+        operations.append(try operation(of: request))
+        if let source = request.filter { filters.append((index, try conditionFilter(source))) }
+      } catch {
+        throw error.of(operation: index)
+      }
+    }
+    for _ in 0..<Self.writeAttempts {
+      for (index, filter) in filters {
+        let wanted = requests[index]
+        let (current, revision) = store.read(bytes: wanted.path.bytes.span)
+        guard wanted.condition.holds(for: current, in: store.epoch), filter.holds(forPath: wanted.path, current) else {
+          throw preconditionFailed(current, at: revision).of(operation: index)
+        }
+        operations[index].condition = present(current)
+      }
+      do {
+        return try store.transact(operations)
+      } catch {
+        if case .conditionFailed(let index, _, _) = error, requests[index].filter != nil { continue }
+        throw problem(error, inTransaction: true)
+      }
+    }
+    throw contended
+  }
+
+  /// An expression that can be judged of a property at rest.
+  func conditionFilter(_ source: String) throws(Problem) -> Filter {
+    let filter = try self.filter(source)
+    guard filter.isState else { throw Problem(.badFilter, "A condition can use path and value only.") }
+    return filter
+  }
+
+  /// What is there is still the same.
+  private func present(_ current: StoredValue?) -> Condition {
+    current.map { .matches(Cursor(epoch: store.epoch, revision: $0.revision)) } ?? .absent
+  }
+
+  private func preconditionFailed(_ current: StoredValue?, at revision: Revision) -> Problem {
+    var problem = Problem(.preconditionFailed, "The condition does not hold for the present value.")
+    problem.current = current.map(currentText) ?? .null
+    problem.cursor = Cursor(epoch: store.epoch, revision: revision)
+    return problem
+  }
+
+  private var contended: Problem {
+    Problem(.contended, "Others have changed the property \(Self.writeAttempts) times while it was to be written.")
+  }
+}
+
+extension Problem {
+  /// The same, about one operation of several.
+  func of(operation: Int) -> Problem {
+    var problem = self
+    problem.operation = operation
+    return problem
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// One write as a client asks for it: in a request, in a command, or as a step of a transaction.
+struct OperationRequest: Equatable {
+  /// What is done to the property.
+  enum Deed: Equatable {
+    case carryOut(PropertyStore.Operation.Action)
+    /// Makes it a computed one; the source of its formula.
+    case define(String)
+  }
+
+  var path: PropertyPath
+  var deed: Deed
+  /// What the store judges.
+  var condition: Condition
+  /// The source of `if`: an expression over `path` and `value` that has to hold as well.
+  var filter: String?
+
+  init(_ action: PropertyStore.Operation.Action, _ path: PropertyPath, if condition: Condition, filter: String?) {
+    self.path = path
+    deed = .carryOut(action)
+    self.condition = condition
+    self.filter = filter
+  }
+
+  /// Reads the members of a `set`, a `delete` or a `define`, all but what names it.
+  ///
+  /// - Parameter kind: nil when it is none of them, and nothing is taken.
+  init?(
+    _ kind: String, _ members: inout JSONMembers, _ configuration: LiveConfiguration
+  ) throws(Problem) {
+    switch kind {
+    case "set":
+      guard let value = try members.value("value", within: configuration.values) else {
+        throw members.missing("value")
+      }
+      let always = try members.bool("always") ?? false
+      deed = .carryOut(.set(value, always: always, ttl: try members.duration("ttl")))
+    case "delete": deed = .carryOut(.delete)
+    case "define":
+      guard let source = try members.string("formula") else { throw members.missing("formula") }
+      deed = .define(source)
+    default: return nil
+    }
+    path = try members.path("path", limits: configuration.paths)
+    condition = try members.condition()
+    filter = try members.string("if")
+  }
+
+  /// Whether it removes the property.
+  var isDeletion: Bool { deed == .carryOut(.delete) }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+import CEL
+import JSON
+import SignalStore
+
+/// A compiled `where` of a subscription to signals: over `path`, `message` and `time`.
+///
+/// Two are equal when their texts are.
+final class SignalFilter: Hashable, Sendable {
+  private static let environment = CELEnvironment(variables: [
+    CELVariable("path", .string), CELVariable("message"), CELVariable("time", .timestamp),
+  ])
+
+  private let program: Program
+
+  init(_ source: String, limits: CELLimits) throws(CELError) {
+    program = try Program(filter: source, environment: Self.environment, limits: limits)
+  }
+
+  static func == (a: SignalFilter, b: SignalFilter) -> Bool { a === b || a.program.source == b.program.source }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(program.source) }
+
+  /// Whether it holds for a message; an error is no match (rule 6).
+  func holds(for message: borrowing FilteredMessage) -> Bool { program.matches(message.activation) }
+
+  /// What the filters of all groups see of one message, made once.
+  struct FilteredMessage {
+    fileprivate let activation: Activation
+
+    init(_ message: SignalMessage) {
+      var activation = Activation()
+      activation.bind(0, to: .string(message.path.description))
+      activation.bind(1, to: JSONTree(message.message))
+      let milliseconds = message.time.milliseconds
+      let seconds = milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
+      activation.bind(
+        2, to: .timestamp(seconds: seconds, nanoseconds: Int32((milliseconds - seconds * 1000) * 1_000_000)))
+      self.activation = activation
+    }
+  }
+}
