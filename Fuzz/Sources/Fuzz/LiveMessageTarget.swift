@@ -174,6 +174,9 @@ private struct CommandFacts: Equatable {
       name = "get"
       FuzzTarget.check(path)
       paths = [path.bytes]
+    case .hello(let batch):
+      name = "hello"
+      flags = [batch]
     case .ping:
       name = "ping"
     }

@@ -5,6 +5,7 @@ enum OpenAPIDocument {
   /// The document.
   static let bytes: [UInt8] = {
     var bytes: [UInt8] = []
+    bytes.append(properties)
     bytes.append(paths)
     bytes.append(components)
     return bytes
