@@ -14,7 +14,8 @@ struct SignalServer: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      ServeVerb.self, GetVerb.self, SetVerb.self, DeleteVerb.self, WatchVerb.self, WaitVerb.self, SendVerb.self,
+      ServeVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self, WatchVerb.self, WaitVerb.self,
+      SendVerb.self,
       TimerVerb.self, ExplainVerb.self, HealthVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)

@@ -146,6 +146,21 @@ struct CommandLineTests {
     #expect(server.stop().status == 0)
   }
 
+  @Test func `patch changes a part, of either kind`() throws {
+    let server = try RunningServer()
+    let made = try server.run("patch", "light", #"{"on":true,"level":80.0}"#)
+    #expect(made.status == 0 && made.output.hasSuffix(".1\n"))
+    let cursor = made.output.trimmingCharacters(in: .newlines)
+    let operations = #"[{"op":"test","path":"/on","value":true},{"op":"remove","path":"/level"}]"#
+    #expect(try server.run("patch", "light", "-", "--operations", "--if-match", cursor, input: operations).status == 0)
+    #expect(try server.run("get", "light").output == "{\"on\":true}\n")
+    let refused = try server.run("patch", "light", operations, "--operations")
+    #expect(refused.status == 1 && refused.errors.filter { $0 == "\n" }.count == 1)
+    #expect(try server.run("patch", "light", "{}", "--if-match", cursor).status == 1)
+    #expect(try server.run("patch", "light", "on").status == 1)
+    #expect(server.stop().status == 0)
+  }
+
   @Test func `a time to live is given, and watch says when it is over`() throws {
     let server = try RunningServer()
     let watch = try Program(["watch", "a", "--no-initial"], ["SIGNAL_SERVER": server.url])

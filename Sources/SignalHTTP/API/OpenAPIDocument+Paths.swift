@@ -294,7 +294,7 @@ extension OpenAPIDocument {
               description: It.
               content:
                 application/yaml:
-                  schema: { type: string }
+                  schema: { type: object }
             "400": { $ref: "#/components/responses/problem" }
             "503": { $ref: "#/components/responses/problem" }
         head:
