@@ -62,7 +62,7 @@ extension FuzzTarget {
     }
   }
 
-  fileprivate static func require(_ count: Int) {
+  fileprivate static func check(operationCount count: Int) {
     require(count <= operationLimit, "more operations than the limit")
   }
 
@@ -137,7 +137,7 @@ private struct CommandFacts: Equatable {
       operations = [request]
     case .transact(let requests):
       name = "transaction"
-      FuzzTarget.require(requests.count)
+      FuzzTarget.check(operationCount: requests.count)
       for request in requests { FuzzTarget.check(request) }
       operations = requests
     case .patch(let request):
