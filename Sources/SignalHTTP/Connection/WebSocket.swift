@@ -41,6 +41,8 @@ public final class WebSocket: Session {
   /// While input is being read: what is to be sent, collected in the loop's scratch.
   private var collected: [UInt8] = []
   private var isReading = false
+  /// How long the peer may take to answer, once it has been sent what it is to answer.
+  private var answerTimeout: Duration?
   private var awaitsPong = false
 
   init(
@@ -94,7 +96,16 @@ public final class WebSocket: Session {
   public func close(_ code: CloseCode = .normal, reason: String = "", on loop: isolated EventLoop) {
     guard machine.maySend else { return }
     write(on: loop) { machine, output in machine.close(code, reason: reason, to: &output) }
-    connection.setDeadline(after: limits.closeTimeout, on: loop)
+    expectAnswer(within: limits.closeTimeout, on: loop)
+  }
+
+  /// Sets the deadline for the answer to what has just been written.
+  ///
+  /// While that waits behind a backlog, the peer cannot answer, and only has to go on taking what it is sent; its time
+  /// begins when it has been sent all.
+  private func expectAnswer(within timeout: Duration, on loop: isolated EventLoop) {
+    connection.setDeadline(after: timeout, on: loop)
+    answerTimeout = connection.isBlocked ? timeout : nil
   }
 
   /// Asks for `drained`, also when nothing waits.
@@ -122,7 +133,10 @@ public final class WebSocket: Session {
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
   ) -> Intake {
     awaitsPong = false
-    if machine.maySend { connection.setDeadline(after: limits.pingInterval, on: loop) }
+    if machine.maySend {
+      connection.setDeadline(after: limits.pingInterval, on: loop)
+      answerTimeout = nil
+    }
     collected = loop.takeScratch()
     isReading = true
     var position = 0
@@ -155,7 +169,13 @@ public final class WebSocket: Session {
 
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop) { connection.close(on: loop) }
 
-  func outputSent(_ connection: Connection, on loop: isolated EventLoop) { handler.drained(self, on: loop) }
+  func outputSent(_ connection: Connection, on loop: isolated EventLoop) {
+    if let answerTimeout {
+      self.answerTimeout = nil
+      connection.setDeadline(after: answerTimeout, on: loop)
+    }
+    handler.drained(self, on: loop)
+  }
 
   func deadlineReached(_ connection: Connection, on loop: isolated EventLoop) {
     guard machine.maySend, !awaitsPong else { return connection.abort(on: loop) }
@@ -163,7 +183,7 @@ public final class WebSocket: Session {
     write(on: loop) { machine, output in machine.ping(to: &output) }
     let rest = limits.idleTimeout - limits.pingInterval
     let patience = rest > .zero ? rest : .seconds(1)
-    connection.setDeadline(after: patience, on: loop)
+    expectAnswer(within: patience, on: loop)
   }
 
   func drain(_ connection: Connection, on loop: isolated EventLoop) {
