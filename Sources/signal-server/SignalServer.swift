@@ -16,7 +16,7 @@ struct SignalServer: AsyncParsableCommand {
     subcommands: [
       ServeVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self, WatchVerb.self, WaitVerb.self,
       SendVerb.self,
-      TimerVerb.self, ExplainVerb.self, HealthVerb.self,
+      TimerVerb.self, ExplainVerb.self, BenchVerb.self, HealthVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)
 

@@ -43,6 +43,8 @@ enum Floors {
       uses: ["Hub", "Connection", "Loop", "WebSocket", "HTTP", "Bytes", ""]),
     "Client": Folder(
       imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["System", "WebSocket", "HTTP", "Bytes"]),
+    "Load": Folder(
+      imports: [], uses: ["Client", "Connection", "Loop", "WebSocket", "Bytes", "System", ""]),
     "": Folder(
       imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
       uses: ["API", "Hub", "Connection", "Loop", "WebSocket", "HTTP", "Bytes", "System"]),

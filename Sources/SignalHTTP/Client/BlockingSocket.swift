@@ -28,6 +28,13 @@ package final class BlockingSocket {
 
   // MARK: Connecting
 
+  /// Connects, and gives the descriptor, which does not block, to the caller.
+  ///
+  /// - Throws: `unresolvable`, `unreachable` or `timedOut`.
+  static func connectedDescriptor(host: String, port: UInt16, timeout: Duration) throws(ClientError) -> Int32 {
+    try connect(host, port, Deadline(after: timeout), nil).release()
+  }
+
   private static func connect(
     _ host: String, _ port: UInt16, _ deadline: Deadline, _ receiveBuffer: Int32?
   ) throws(ClientError) -> SocketHandle {

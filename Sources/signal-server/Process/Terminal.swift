@@ -15,6 +15,12 @@ enum Terminal {
   /// Writes a line to the standard error.
   static func printToError(_ line: String) { write(Array((line + "\n").utf8), to: STDERR_FILENO) }
 
+  /// Replaces the last line of the standard error, if that is a terminal; an empty text clears it.
+  static func replaceLine(_ line: String) {
+    guard isatty(STDERR_FILENO) == 1 else { return }
+    write(Array("\r\u{1B}[K\(line)".utf8), to: STDERR_FILENO)
+  }
+
   /// Writes a line to the standard error, begun with the program's name.
   static func complain(_ line: String) { printToError("signal-server: \(line)") }
 

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+
+/// Clients on event loops of their own, for measuring a server: thousands of connections from a few threads.
+///
+/// Used from one thread, which may block; what the clients do is done on the loops.
+package final class LoadGenerator: Sendable {
+  /// Why there is no load.
+  package enum Failure: Error {
+    /// The system gives no loop.
+    case system(SystemError)
+    /// The server cannot be reached.
+    case client(ClientError)
+  }
+
+  /// One loop with its driver, which belongs to it.
+  private struct Lane: Sendable {
+    let loop: EventLoop
+    let place: DriverPlace
+  }
+
+  private let lanes: [Lane]
+  private let host: String
+  private let port: UInt16
+  private let tally = ConnectionTally()
+
+  /// Makes loops that are idle.
+  ///
+  /// - Parameter makeRequest: The bytes of a request, from its number on its loop and the monotonic time in nanoseconds.
+  package init(
+    host: String, port: UInt16, loops: Int, pace: LoadPace,
+    makeRequest: @escaping @Sendable (_ loop: Int, _ number: Int, _ now: UInt64) -> [UInt8]
+  ) throws(Failure) {
+    self.host = host
+    self.port = port
+    var lanes: [Lane] = []
+    do throws(SystemError) {
+      for index in 0..<max(1, loops) {
+        let loop = try EventLoop(label: "signal.load.\(index)", sweepMilliseconds: 1000)
+        let place = DriverPlace()
+        loop.submit { _ in
+          place.driver = LoadDriver(pace: pace) { number, now in makeRequest(index, number, now) }
+        }
+        lanes.append(Lane(loop: loop, place: place))
+      }
+    } catch {
+      for lane in lanes { lane.loop.submit { $0.stop() } }
+      throw .system(error)
+    }
+    self.lanes = lanes
+  }
+
+  // MARK: Connecting
+
+  /// Connects clients that send requests; they begin with ``begin()``.
+  ///
+  /// - Parameter lane: The loop they are on; nil spreads them over all.
+  package func connectRequesters(_ count: Int, lane: Int? = nil) throws(Failure) {
+    for index in 0..<count {
+      let descriptor = try connect()
+      let lane = lanes[(lane ?? index) % lanes.count]
+      lane.loop.submit { [tally, place = lane.place] loop in
+        guard let driver = place.driver else { return }
+        let session = RequestSession(driver)
+        if let connection = Self.adopt(descriptor, session, tally, on: loop) { session.begin(connection, on: loop) }
+      }
+    }
+  }
+
+  /// Connects one client that watches a target, such as `/events?match=**`.
+  ///
+  /// - Parameters:
+  ///   - index: Spreads the watchers over the loops.
+  ///   - once: Whether it ends when its snapshot has come, which is then recorded as an answer.
+  package func connectWatcher(_ index: Int, target: String, once: Bool = false) throws(Failure) {
+    let begun = monotonicNanoseconds()
+    let descriptor = try connect()
+    let lane = lanes[index % lanes.count]
+    lane.loop.submit { [tally, host, port, place = lane.place] loop in
+      guard let driver = place.driver else { return }
+      let session = WatchSession(driver, begun: once ? begun : nil)
+      guard let connection = Self.adopt(descriptor, session, tally, on: loop) else { return }
+      session.begin(connection, host: "\(host):\(port)", target: target, on: loop)
+    }
+  }
+
+  private func connect() throws(Failure) -> Int32 {
+    do throws(ClientError) {
+      return try BlockingSocket.connectedDescriptor(host: host, port: port, timeout: .seconds(10))
+    } catch {
+      throw .client(error)
+    }
+  }
+
+  private static func adopt(
+    _ descriptor: Int32, _ session: any Session, _ tally: ConnectionTally, on loop: isolated EventLoop
+  ) -> Connection? {
+    var limits = Limits()
+    limits.highWaterMark = 64 << 20
+    tally.add()
+    return try? Connection.adopt(
+      SocketHandle(owning: descriptor), session: session, limits: limits, tally: tally, on: loop)
+  }
+
+  // MARK: Running
+
+  /// Lets the requests begin.
+  package func begin() {
+    for lane in lanes { lane.loop.submit { [place = lane.place] loop in place.driver?.begin(on: loop) } }
+  }
+
+  /// Starts the requests that are due; with a rate it has to be called often.
+  package func pump() {
+    for lane in lanes { lane.loop.submit { [place = lane.place] loop in place.driver?.pump(on: loop) } }
+  }
+
+  /// No request is begun any more, and connections that end are no failures.
+  package func end() {
+    for lane in lanes { lane.loop.submit { [place = lane.place] _ in place.driver?.end() } }
+  }
+
+  /// What all loops have done so far; waits for them.
+  package func counts() async -> LoadCounts {
+    var all = LoadCounts()
+    for lane in lanes {
+      all.add(
+        await withCheckedContinuation { continuation in
+          lane.loop.submit { [place = lane.place] _ in
+            continuation.resume(returning: place.driver?.counts ?? LoadCounts())
+          }
+        })
+    }
+    return all
+  }
+
+  /// Closes all connections and stops the loops.
+  package func stop() async {
+    end()
+    for lane in lanes {
+      await withCheckedContinuation { continuation in
+        lane.loop.submit { loop in
+          loop.drain(within: .milliseconds(200)) { continuation.resume() }
+        }
+      }
+      lane.loop.submit { $0.stop() }
+    }
+  }
+}
+
+/// Where the driver of a loop is kept.
+// Touched only in work that is submitted to its loop, which runs one piece at a time.
+private final class DriverPlace: @unchecked Sendable {
+  var driver: LoadDriver?
+}

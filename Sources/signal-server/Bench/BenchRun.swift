@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+import SignalHTTP
+
+/// One measurement, from the first connection to the report.
+struct BenchRun {
+  private let plan: BenchPlan
+  private let server: ServerURL
+  private let process: Int32?
+  private let isQuiet: Bool
+
+  /// How often due requests are started, and how long the end of something is waited for at a time.
+  private static let tick = Duration.milliseconds(1)
+  /// How long what is under way at the end may take.
+  private static let patience = Duration.seconds(10)
+
+  init(_ plan: BenchPlan, _ server: ServerURL, process: Int32?, isQuiet: Bool) {
+    self.plan = plan
+    self.server = server
+    self.process = process
+    self.isQuiet = isQuiet
+  }
+
+  func run() async throws(Failure) -> BenchReport {
+    do throws(LoadGenerator.Failure) {
+      try prepare()
+      let generator = try makeGenerator()
+      let report = try await measure(generator)
+      await generator.stop()
+      return report
+    } catch {
+      switch error {
+      case .system(let error): throw Failure(.system, "\(error)")
+      case .client(let error): throw Failure(.unreachable, "\(server): \(error)")
+      }
+    }
+  }
+
+  /// Sets what is read later.
+  private func prepare() throws(LoadGenerator.Failure) {
+    guard plan.preparedKeys > 0 else { return }
+    do throws(ClientError) {
+      let client = try HTTPClient(host: server.host, port: server.port)
+      for key in 0..<plan.preparedKeys {
+        _ = try client.request(
+          "PUT", "/properties/bench/key/\(key)", fields: [("Content-Type", "application/json")],
+          body: Array(#"{"n":\#(key),"pad":"\#(String(repeating: "x", count: plan.size))"}"#.utf8))
+      }
+    } catch {
+      throw .client(error)
+    }
+  }
+
+  private func makeGenerator() throws(LoadGenerator.Failure) -> LoadGenerator {
+    var pace = LoadPace()
+    pace.window = plan.window
+    // A single connection is on one loop, many are on all.
+    let lanes = plan.requesters == 1 ? 1 : plan.loops
+    pace.rate = plan.rate.map { $0 / Double(lanes) }
+    let host = "\(server.host):\(server.port)"
+    return try LoadGenerator(host: server.host, port: server.port, loops: plan.loops, pace: pace) {
+      [plan] loop, number, now in plan.request(number &* plan.loops &+ loop, now: now, host: host)
+    }
+  }
+
+  private func measure(_ generator: LoadGenerator) async throws(LoadGenerator.Failure) -> BenchReport {
+    for index in 0..<plan.watchers {
+      try generator.connectWatcher(index, target: plan.target(ofWatcher: index))
+      if index % 100 == 99 {
+        progress("\(index + 1) watchers")
+        await wait(upTo: Self.patience) { await generator.counts().live > index - 500 }
+      }
+    }
+    await wait(upTo: Self.patience) { await generator.counts().live >= plan.watchers }
+    try generator.connectRequesters(plan.requesters, lane: plan.requesters == 1 ? 0 : nil)
+    let clock = ContinuousClock()
+    let cpu = process.flatMap(ProcessorTime.seconds)
+    let start = clock.now
+    generator.begin()
+    let end = start + .seconds(plan.seconds)
+    if plan.scenario == .connect {
+      try await connect(generator, until: end)
+    } else {
+      var told = start
+      while clock.now < end {
+        try? await clock.sleep(for: plan.rate == nil ? .milliseconds(50) : Self.tick)
+        if plan.rate != nil { generator.pump() }
+        if clock.now - told > .seconds(1) {
+          told = clock.now
+          let counts = await generator.counts()
+          progress("\(counts.answered) answers, \(counts.delivered) deliveries")
+        }
+      }
+    }
+    generator.end()
+    // What has been sent is on its way to the watchers for a moment longer.
+    var counts = await generator.counts()
+    await wait(upTo: Self.patience) {
+      let before = counts
+      try? await clock.sleep(for: .milliseconds(100))
+      counts = await generator.counts()
+      return counts.delivered == before.delivered && counts.answered == before.answered
+    }
+    let seconds = (clock.now - start - .milliseconds(100)) / .seconds(1)
+    let serverSeconds: Double? =
+      if let process, let cpu, let now = ProcessorTime.seconds(of: process) { now - cpu } else { nil }
+    progress("")
+    return BenchReport(plan: plan, seconds: seconds, counts: counts, serverSeconds: serverSeconds)
+  }
+
+  /// Connects, so many at a time.
+  private func connect(
+    _ generator: LoadGenerator, until end: ContinuousClock.Instant
+  ) async throws(LoadGenerator.Failure) {
+    let clock = ContinuousClock()
+    var begun = 0
+    while clock.now < end {
+      let counts = await generator.counts()
+      let room = plan.connections - (begun - counts.answered - counts.failed)
+      if room <= 0 {
+        try? await clock.sleep(for: .microseconds(100))
+        continue
+      }
+      for _ in 0..<room {
+        try generator.connectWatcher(begun, target: plan.target(ofWatcher: begun), once: true)
+        begun += 1
+      }
+    }
+    await wait(upTo: Self.patience) {
+      let counts = await generator.counts()
+      return counts.answered + counts.failed >= begun
+    }
+  }
+
+  private func wait(upTo limit: Duration, until isTrue: () async -> Bool) async {
+    let clock = ContinuousClock()
+    let end = clock.now + limit
+    while await !isTrue(), clock.now < end { try? await clock.sleep(for: Self.tick) }
+  }
+
+  /// A line that replaces itself, on a terminal.
+  private func progress(_ text: String) {
+    guard !isQuiet else { return }
+    Terminal.replaceLine(text)
+  }
+}
