@@ -26,31 +26,61 @@ public enum ChangeOperation: Sendable, Hashable, CaseIterable {
 /// The values of the variables of one or more evaluations.
 ///
 /// Make it once per change and evaluate any number of programs with it: numbers are converted when it is made, and an
-/// evaluation only reads. Making it takes one allocation.
+/// evaluation only reads. Making one for a change allocates nothing, but for a value that is a string with an escape.
 public struct Activation: Sendable {
-  /// One value for each variable there can be.
-  ///
-  /// An array and not inline: reading one element of an inline array that is part of a borrowed value copies all of
-  /// them first.
-  var slots: [Value]
-  var path: [UInt8] = []
-  var tree0: JSONTree = Self.noTree
-  var tree1: JSONTree = Self.noTree
-  var tree2: JSONTree = Self.noTree
-  var tree3: JSONTree = Self.noTree
-  var boundTrees = 0
-  var pool = Pool()
+  // The first variables are members and not an array: making one would be an allocation, and reading an element of an
+  // inline array that is part of a borrowed value copies all of it first.
+  private var slot0: Value
+  private var slot1: Value
+  private var slot2: Value
+  private var slot3: Value
+  private var slot4: Value
+  private var slot5: Value
+  private(set) var path: [UInt8]
+  private(set) var tree0: JSONTree
+  private(set) var tree1: JSONTree
+  private var boundTrees: Int
+  /// What a change does not have; one reference instead of many, because each of them is counted in every copy.
+  private var rest: Rest
+
+  private indirect enum Rest: Sendable {
+    case nothing
+    case values(Further)
+  }
+
+  struct Further: Sendable {
+    /// The variables from the seventh on, as far as they have been bound.
+    var slots: [Value] = []
+    /// The trees from the third on.
+    var trees: [JSONTree] = []
+    /// What the values are made of that are no JSON.
+    var pool = Pool()
+    var lookup: (@Sendable (String) -> JSONTree?)?
+  }
+
+  private(set) var further: Further {
+    get { if case .values(let further) = rest { further } else { Further() } }
+    set { rest = .values(newValue) }
+  }
+
   /// Answers for the environment's lookup: the value for a key, or nil when there is none.
   ///
   /// Called at most once for each of ``Program/lookupKeys`` in an evaluation, and only for those that decide. Without it,
   /// using the lookup is the error ``EvaluationError/Reason/unboundVariable``.
-  public var lookup: (@Sendable (String) -> JSONTree?)?
-
-  private static let noTree = JSONTree(.null)
+  public var lookup: (@Sendable (String) -> JSONTree?)? {
+    get { further.lookup }
+    set { further.lookup = newValue }
+  }
 
   /// No variable has a value yet: using one is the error ``EvaluationError/Reason/unboundVariable``.
   public init() {
-    slots = [Value](repeating: .error(.unboundVariable), count: CELEnvironment.variableLimit)
+    let unbound = Value.error(.unboundVariable)
+    (slot0, slot1, slot2, slot3, slot4, slot5) = (unbound, unbound, unbound, unbound, unbound, unbound)
+    path = []
+    tree0 = JSONTree()
+    tree1 = JSONTree()
+    boundTrees = 0
+    rest = .nothing
   }
 
   /// A change, for programs of ``CELEnvironment/change``.
@@ -65,60 +95,96 @@ public struct Activation: Sendable {
     path: [UInt8], value: JSONTree?, oldValue: JSONTree? = nil, revision: Int = 0, op: ChangeOperation = .set,
     milliseconds: Int64 = 0
   ) {
-    self.path = path
-    slots = [
-      Value(.string, 0..<path.count, of: .path), .null, .null, Value(revision),
-      Value(.string, op.range, of: .operations), Value(timestampMilliseconds: milliseconds),
-    ]
+    self.init()
+    update(
+      path: path, value: value, oldValue: oldValue, revision: revision, op: op, milliseconds: milliseconds)
+  }
+
+  /// Turns this into another change, in place: for whoever evaluates programs over one change after the other.
+  ///
+  /// The same as a new activation (``init(path:value:oldValue:revision:op:milliseconds:)``), but for the lookup, which
+  /// stays, and cheaper.
+  public mutating func update(
+    path: [UInt8], value: JSONTree?, oldValue: JSONTree? = nil, revision: Int = 0, op: ChangeOperation = .set,
+    milliseconds: Int64 = 0
+  ) {
+    if case .values(let further) = rest { rest = further.lookup.map { .values(Further(lookup: $0)) } ?? .nothing }
     boundTrees = 2
+    slot0 = Value(.string, 0..<path.count, of: .path)
+    slot3 = Value(revision)
+    slot4 = Value(.string, op.range, of: .operations)
+    slot5 = Value(timestampMilliseconds: milliseconds)
+    self.path = path
     if let value {
       tree0 = value
-      slots[1] = root(of: value, .tree0)
+      slot1 = root(of: value, .tree0)
+    } else {
+      slot1 = .null
     }
     if let oldValue {
       tree1 = oldValue
-      slots[2] = root(of: oldValue, .tree1)
+      slot2 = root(of: oldValue, .tree1)
+    } else {
+      slot2 = .null
     }
   }
 
   private mutating func root(of tree: JSONTree, _ source: Value.Source) -> Value {
     JSONValues.plain(.root, tree, source)
-      ?? pool.add(text: JSONValues.text(of: .root, in: tree), .string, as: .bound)
+      ?? further.pool.add(text: JSONValues.text(of: .root, in: tree), .string, as: .bound)
   }
 
-  /// Gives the variable of a slot (``CELEnvironment/slot(of:)``) a JSON value.
-  ///
-  /// Up to four are used in place; further ones are copied.
-  public mutating func bind(_ slot: Int, to tree: JSONTree) {
-    prepare(slot)
-    let place = boundTrees
-    boundTrees += 1
-    switch place {
-    case 0:
-      tree0 = tree
-      slots[slot] = root(of: tree, .tree0)
-    case 1:
-      tree1 = tree
-      slots[slot] = root(of: tree, .tree1)
-    case 2:
-      tree2 = tree
-      slots[slot] = root(of: tree, .tree2)
-    case 3:
-      tree3 = tree
-      slots[slot] = root(of: tree, .tree3)
-    default:
-      bind(slot, to: CELValue(tree))
+  /// The value of a slot; an error when it has none.
+  @inline(__always)
+  func value(of slot: UInt8) -> Value {
+    switch slot {
+    case 0: slot0
+    case 1: slot1
+    case 2: slot2
+    case 3: slot3
+    case 4: slot4
+    case 5: slot5
+    default: furtherValue(of: slot)
     }
+  }
+
+  private func furtherValue(of slot: UInt8) -> Value {
+    let place = Int(slot) - 6
+    let slots = further.slots
+    return place < slots.count ? slots[place] : .error(.unboundVariable)
+  }
+
+  /// Gives the variable of a slot (``CELEnvironment/slot(of:)``) a JSON value, which is used in place.
+  public mutating func bind(_ slot: Int, to tree: JSONTree) {
+    let source = Value.Source(tree: boundTrees)
+    switch boundTrees {
+    case 0: tree0 = tree
+    case 1: tree1 = tree
+    case ..<CELEnvironment.variableLimit: further.trees.append(tree)
+    // Variables have been bound again and again: the earlier trees may still be in use.
+    default: return bind(slot, to: CELValue(tree))
+    }
+    boundTrees += 1
+    set(slot, root(of: tree, source))
   }
 
   /// Gives the variable of a slot a value.
   public mutating func bind(_ slot: Int, to value: CELValue) {
-    prepare(slot)
-    slots[slot] = pool.add(value, as: .bound)
+    set(slot, further.pool.add(value, as: .bound))
   }
 
-  private mutating func prepare(_ slot: Int) {
+  private mutating func set(_ slot: Int, _ value: Value) {
     precondition(slot >= 0 && slot < CELEnvironment.variableLimit, "no such slot")
-    while slots.count <= slot { slots.append(.error(.unboundVariable)) }
+    switch slot {
+    case 0: slot0 = value
+    case 1: slot1 = value
+    case 2: slot2 = value
+    case 3: slot3 = value
+    case 4: slot4 = value
+    case 5: slot5 = value
+    default:
+      while further.slots.count <= slot - 6 { further.slots.append(.error(.unboundVariable)) }
+      further.slots[slot - 6] = value
+    }
   }
 }

@@ -244,7 +244,7 @@ struct Compiler {
     case .negate(let operand): next([.node(operand), .emit(.negate, position)])
     case .binary(let operation, let left, let right):
       if case .relation(let relation) = instruction(for: operation), let literal = literals[right] {
-        return next([.node(left), .emit(.relationToConstant(relation, constant(taken(literal))), position)])
+        return visitRelation(relation, left, constant(taken(literal)), position)
       }
       next([.node(left), .node(right), .emit(instruction(for: operation), position)])
     case .and(let left, let right):
@@ -289,6 +289,23 @@ struct Compiler {
     case .null, .bool, .int, .uint, .double, .string, .bytes, .type:
       break  // Literals; their constants have been emitted.
     }
+  }
+
+  private mutating func visitRelation(
+    _ relation: Evaluator.Relation, _ left: Syntax.ID, _ constant: UInt32, _ position: Int
+  ) {
+    let node = syntax.nodes[left]
+    switch node.kind {
+    case .variable(let slot):
+      emit(.relationOfVariable(use(slot, at: node.position), relation, constant), at: node.position)
+      return emit(.operatorPlace, at: position)
+    case .select(let operand, let field, isOptional: false):
+      guard case .variable(let slot) = syntax.nodes[operand].kind, !isLookup(operand) else { break }
+      emit(.relationOfField(use(slot, at: node.position), relation, name(field), constant), at: node.position)
+      return emit(.operatorPlace, at: position)
+    default: break
+    }
+    next([.node(left), .emit(.relationToConstant(relation, constant), position)])
   }
 
   private mutating func visitCall(
@@ -384,10 +401,11 @@ struct Compiler {
   /// How many values more, or fewer, are on the stack after an instruction that does not jump.
   private static func effect(of instruction: Instruction) -> Int {
     switch instruction {
-    case .constant, .unbound, .variable, .lookup, .local, .selectVariable, .newList, .newMap: 1
+    case .relationOfVariable, .relationOfField, .constant, .unbound, .variable, .lookup, .local, .selectVariable,
+      .newList, .newMap:
+      1
     case .select, .selectOptional, .has, .match, .not, .negate, .relationToConstant, .jump, .jumpIfFalse, .jumpIfTrue,
-      .next,
-      .unwrapOptional, .jumpIfHasValue,
+      .next, .operatorPlace, .unwrapOptional, .jumpIfHasValue,
       .wrapOptional:
       0
     case .index, .indexOptional, .equal, .notEqual, .relation, .add, .subtract,

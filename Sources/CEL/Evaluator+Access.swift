@@ -18,17 +18,18 @@ extension Evaluator {
       let bytes = program.constants.bytes
       return body(bytes.span.extracting(value.range))
     case .created: return body(created.bytes.span.extracting(value.range))
-    case .bound: return body(activation.pool.bytes.span.extracting(value.range))
+    case .bound:
+      let bytes = activation.further.pool.bytes
+      return body(bytes.span.extracting(value.range))
     case .path: return body(activation.path.span.extracting(value.range))
     case .operations:
       let texts = ChangeOperation.texts
       return body(texts.span.extracting(value.range))
     case .tree0: return body(activation.tree0.text.bytes.span.extracting(value.range))
     case .tree1: return body(activation.tree1.text.bytes.span.extracting(value.range))
-    case .tree2: return body(activation.tree2.text.bytes.span.extracting(value.range))
-    case .tree3: return body(activation.tree3.text.bytes.span.extracting(value.range))
     default:
-      let bytes = trees[value.source.number].text.bytes
+      let bytes = (value.source.fetchedNumber.map { trees[$0] } ?? activation.further.trees[value.source.furtherNumber])
+        .text.bytes
       return body(bytes.span.extracting(value.range))
     }
   }
@@ -52,11 +53,9 @@ extension Evaluator {
     _ activation: borrowing Activation, _ source: Value.Source, _ body: (borrowing JSONTree) -> Outcome
   ) -> Outcome {
     switch source {
-    case .tree1: body(activation.tree1)
-    case .tree2: body(activation.tree2)
-    case .tree3: body(activation.tree3)
     case .tree0: body(activation.tree0)
-    default: body(trees[source.number])
+    case .tree1: body(activation.tree1)
+    default: body(source.fetchedNumber.map { trees[$0] } ?? activation.further.trees[source.furtherNumber])
     }
   }
 
@@ -80,7 +79,7 @@ extension Evaluator {
   func list(_ activation: borrowing Activation, _ value: Value) -> [Value] {
     switch value.source {
     case .constants: program.constants.lists[value.number]
-    case .bound: activation.pool.lists[value.number]
+    case .bound: activation.further.pool.lists[value.number]
     case .created: created.lists[value.number]
     default: []
     }

@@ -109,6 +109,14 @@ import JSON
       case .relation(let relation): replaceTwo { $0.relation(activation, $1, $2, relation) }
       case .relationToConstant(let relation, let index):
         self[below: 0] = self.relation(activation, self[below: 0], program.values[Int(index)], relation)
+      case .relationOfVariable(let slot, let relation, let index):
+        let variable = variable(activation, slot)
+        counter += 1
+        push(self.relation(activation, variable, program.values[Int(index)], relation))
+      case .relationOfField(let slot, let relation, let name, let index):
+        let field = select(activation, program.values[Int(name)], of: variable(activation, slot))
+        counter += 1
+        push(self.relation(activation, field, program.values[Int(index)], relation))
       case .add: replaceTwo { $0.add(activation, $1, $2) }
       case .subtract: replaceTwo { $0.subtract($1, $2) }
       case .multiply: replaceTwo { $0.multiply($1, $2) }
@@ -209,8 +217,7 @@ import JSON
 
   @inline(__always)
   private func variable(_ activation: borrowing Activation, _ slot: UInt8) -> Value {
-    guard Int(slot) < activation.slots.count else { return error(.unboundVariable) }
-    let value = activation.slots[Int(slot)]
+    let value = activation.value(of: slot)
     return value.isError ? error(value.errorReason) : value
   }
 

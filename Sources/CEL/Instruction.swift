@@ -34,6 +34,14 @@ enum Instruction: BitwiseCopyable, Sendable {
   case relation(Evaluator.Relation)
   /// A relation of the top to a constant: two instructions in one, because filters are made of these.
   case relationToConstant(Evaluator.Relation, UInt32)
+  /// A relation of a variable to a constant: a whole filter in one.
+  ///
+  /// Behind this and the next is the place of their operator.
+  case relationOfVariable(UInt8, Evaluator.Relation, UInt32)
+  /// A relation of a field of a variable, by the constants of its name and of the right side: another one.
+  case relationOfField(UInt8, Evaluator.Relation, UInt32, UInt32)
+  /// Is never run: its position is that of the operator of the instruction before.
+  case operatorPlace
   case add
   case subtract
   case multiply

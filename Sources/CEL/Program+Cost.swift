@@ -46,7 +46,8 @@ extension Program {
     case .select, .selectVariable, .selectOptional, .has: return 1 + elements / 16
     case .index, .indexOptional: return 1 + elements / 4
     case .in: return 1 + elements
-    case .relation, .relationToConstant: return 1 + text
+    case .relation, .relationToConstant, .relationOfVariable: return 1 + text
+    case .relationOfField: return 2 + text + elements / 16
     case .equal, .notEqual, .add: return 1 + text + elements
     case .match(let pattern): return textBytes &* patterns[Int(pattern)].instructions.count
     case .call(.matches, _): return textBytes &* limits.patternSteps

@@ -46,17 +46,21 @@ struct Value: BitwiseCopyable, Sendable {
     /// A JSON tree of the activation.
     static let tree0 = Source(rawValue: 6)
     static let tree1 = Source(rawValue: 7)
-    static let tree2 = Source(rawValue: 8)
-    static let tree3 = Source(rawValue: 9)
-    private static let fetched: UInt8 = 10
+    private static let fetched = tree0.rawValue + UInt8(CELEnvironment.variableLimit)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// A JSON tree of the activation by its number, of which there are as many as variables.
+    init(tree number: Int) { rawValue = Self.tree0.rawValue &+ UInt8(truncatingIfNeeded: number) }
 
     /// A JSON tree that this evaluation has fetched; `CELLimits.lookupKeys` bounds the number.
     init(fetched number: Int) { rawValue = Self.fetched + UInt8(number) }
 
-    /// The number of a fetched tree.
-    var number: Int { Int(rawValue) - Int(Self.fetched) }
+    /// The number of a fetched tree; nil for another source.
+    var fetchedNumber: Int? { rawValue < Self.fetched ? nil : Int(rawValue - Self.fetched) }
+
+    /// The number of a tree of the activation, from the third on.
+    var furtherNumber: Int { Int(rawValue) - Int(Self.tree0.rawValue) - 2 }
   }
 
   let kind: Kind

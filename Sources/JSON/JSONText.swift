@@ -6,8 +6,11 @@
 /// numbers keep their digits (`1e400`, `21.50`, 2^53+1), strings their escapes (a lone `\ud800` too), objects the
 /// order and the duplicates of their members.
 public struct JSONText: Sendable {
-  /// The compact UTF-8 text; never empty.
+  /// The compact UTF-8 text; never empty, but for the place of a tree that is to come.
   public let bytes: [UInt8]
+
+  /// No text, where one is to come; nothing is allocated.
+  init() { bytes = [] }
 
   /// Takes bytes that are known to be a valid, compact text.
   ///

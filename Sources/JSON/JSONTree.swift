@@ -107,6 +107,13 @@ public struct JSONTree: Sendable {
     (rootRecord, records) = TreeBuilder.build(text.bytes.span)
   }
 
+  /// A `null` made of no bytes, where a tree is to come; nothing is allocated.
+  package init() {
+    text = JSONText()
+    rootRecord = Record(.null, start: 0, end: 0, next: 1)
+    records = []
+  }
+
   @inlinable
   func record(_ node: Node) -> Record {
     node.index == 0 ? rootRecord : records[Int(node.index)]

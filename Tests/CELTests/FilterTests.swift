@@ -97,6 +97,40 @@ import Testing
     #expect(program.isStateFilter == isState)
   }
 
+  @Test func `an activation that is updated is the same as a new one`() throws {
+    var reused = Activation()
+    reused.bind(7, to: .list([.string("left over")]))
+    let programs = try [
+      "value", "oldValue", "[path, string(revision), op, string(time)]", "value == oldValue", "value.size() > 2",
+    ].map { try Program(compiling: $0) }
+    let values: [String?] = [#""a\nb""#, #"{"a":[1]}"#, nil, "1.5", #""plain""#, #""\u00e9""#, "[1,2,3]"]
+    for (number, value) in values.enumerated() {
+      for old in values {
+        let new = try change(path: "p\(number)", value: value, oldValue: old, revision: number, milliseconds: 5)
+        try reused.update(
+          path: Array("p\(number)".utf8), value: value.map(json), oldValue: old.map(json), revision: number,
+          milliseconds: 5)
+        for program in programs { #expect(program.evaluate(reused) == program.evaluate(new), "\(program.source)") }
+      }
+    }
+  }
+
+  @Test func `more trees than a change has are used in place`() throws {
+    let names = (0..<16).map { "x\($0)" }
+    let environment = CELEnvironment(variables: names.map { CELVariable($0) })
+    var activation = Activation()
+    for slot in 0..<16 { activation.bind(slot, to: try json(#"{"a":[\#(slot)],"b":"\n\#(slot)"}"#)) }
+    let source = "[" + names.map { "\($0).a[0]" }.joined(separator: ", ") + "]"
+    let program = try Program(compiling: source, environment: environment)
+    #expect(program.evaluate(activation) == .success(.list((0..<16).map { .int($0) })))
+    let text = try Program(compiling: "x15.b + x2.b", environment: environment)
+    #expect(text.evaluate(activation) == .success(.string("\n15\n2")))
+    // Bound again and again, what was there before is still there for the others.
+    for round in 0..<20 { activation.bind(1, to: try json("[\(round)]")) }
+    let both = try Program(compiling: "x1 + x15.a + x0.a", environment: environment)
+    #expect(both.evaluate(activation) == .success(.list([.int(19), .int(15), .int(0)])))
+  }
+
   @Test func `one program serves many threads`() async throws {
     let program = try Program(filter: "value.a.exists(x, x > 2) && path.startsWith('k')")
     let yes = try change(value: #"{"a":[1,2,3]}"#)
