@@ -289,6 +289,10 @@ struct Checker {
       }
       guard comprehension.macro == .filter else { return .bool }
       return .list(elementType(of: range))
+    case .sortBy:
+      if case .map = range { try refuse("sortBy() sorts a list, not \(range)", at: position) }
+      if !isOrdered(body, body) { try refuse("sortBy() cannot order by \(body)", at: position) }
+      return .list(elementType(of: range))
     case .map, .transformList: return .list(body)
     case .transformMap: return .map(keyType(of: range), body)
     case .transformMapEntry:

@@ -356,7 +356,7 @@ struct Compiler {
     tasks += [
       .node(comprehension.body),
       .emit(.accumulate(macro, names, start, exit), syntax.nodes[comprehension.body].position),
-      .place(exit), .emit(.endLoop(names), position),
+      .place(exit), .emit(macro == .sortBy ? .endSort(names) : .endLoop(names), position),
     ]
     if macro == .existsOne {
       // The loop has counted.
@@ -415,7 +415,7 @@ struct Compiler {
     case .insert, .insertOptional: -2
     case .call(_, let count), .refuse(let count): 1 - Int(count)
     case .loop(_, let names, _): 2 + Int(names)
-    case .endLoop(let names): -2 - Int(names)
+    case .endLoop(let names), .endSort(let names): -2 - Int(names)
     }
   }
 

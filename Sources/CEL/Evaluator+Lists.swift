@@ -58,34 +58,49 @@ extension Evaluator {
     return create(kept)
   }
 
-  /// Merge sort, so that equal elements keep their order; all must be of one ordered type, or numbers.
   private mutating func sorted(_ activation: borrowing Activation, _ list: Value) -> Value {
-    var elements = elements(activation, of: list)
-    if let first = elements.first, order(activation, first, first) == .none { return error(.noMatchingOverload) }
+    let elements = elements(activation, of: list)
+    return sorted(activation, elements.map { (key: $0, element: $0) })
+  }
+
+  /// The list in the order of keys, one for each element.
+  mutating func sorted(_ activation: borrowing Activation, _ list: Value, by keys: Value) -> Value {
+    if keys.isError { return keys }
+    guard list.kind == .list else { return error(.noMatchingOverload) }
+    let elements = elements(activation, of: list)
+    return sorted(activation, zip(self.list(activation, keys), elements).map { (key: $0, element: $1) })
+  }
+
+  /// Merge sort, so that elements with equal keys keep their order; all keys must be of one ordered type, or numbers.
+  private mutating func sorted(
+    _ activation: borrowing Activation, _ pairs: [(key: Value, element: Value)]
+  ) -> Value {
+    var pairs = pairs
+    if let first = pairs.first, order(activation, first.key, first.key) == .none { return error(.noMatchingOverload) }
     var width = 1
-    while width < elements.count {
-      var merged: [Value] = []
-      merged.reserveCapacity(elements.count)
-      charge(elements.count)
+    while width < pairs.count {
+      var merged: [(key: Value, element: Value)] = []
+      merged.reserveCapacity(pairs.count)
+      charge(pairs.count)
       var start = 0
-      while start < elements.count {
-        let (middle, end) = (min(start + width, elements.count), min(start + 2 * width, elements.count))
+      while start < pairs.count {
+        let (middle, end) = (min(start + width, pairs.count), min(start + 2 * width, pairs.count))
         var (left, right) = (start, middle)
         while left < middle, right < end {
           guard fatal == nil else { return error(.budgetExceeded) }
-          let order = order(activation, elements[right], elements[left])
+          let order = order(activation, pairs[right].key, pairs[left].key)
           if order == .none { return error(.noMatchingOverload) }
-          merged.append(order == .before ? elements[right] : elements[left])
+          merged.append(order == .before ? pairs[right] : pairs[left])
           if order == .before { right += 1 } else { left += 1 }
         }
-        merged += elements[left..<middle]
-        merged += elements[right..<end]
+        merged += pairs[left..<middle]
+        merged += pairs[right..<end]
         start = end
       }
-      elements = merged
+      pairs = merged
       width *= 2
     }
-    return create(elements)
+    return create(pairs.map(\.element))
   }
 
   private mutating func flattened(_ activation: borrowing Activation, _ list: Value, _ depth: Int64) -> Value {

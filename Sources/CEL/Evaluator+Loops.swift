@@ -120,7 +120,7 @@ extension Evaluator {
     case .all: push(.true)
     case .exists: push(.false)
     case .existsOne: push(Value(0))
-    case .map, .filter, .transformList: push(newList(.list))
+    case .map, .filter, .transformList, .sortBy: push(newList(.list))
     case .transformMap, .transformMapEntry: push(newList(.map))
     }
     for _ in 0..<names { push(.null) }
@@ -192,8 +192,7 @@ extension Evaluator {
         break
       }
       result = value.bool ? append(self[below: names - 1], to: soFar) : soFar
-    case .map: result = append(value, to: soFar)
-    case .transformList: result = append(value, to: soFar)
+    case .map, .transformList, .sortBy: result = append(value, to: soFar)
     case .transformMap:
       // The entry keeps its key; of a list that is the index.
       result = insert(activation, self[below: 1], value, into: soFar)

@@ -198,6 +198,10 @@ import JSON
       let result = self[below: Int(names)]
       top -= 2 + Int(names)
       self[below: 0] = result
+    case .endSort(let names):
+      let result = sorted(activation, self[below: Int(names) + 2], by: self[below: Int(names)])
+      top -= 2 + Int(names)
+      self[below: 0] = result
     case .unwrapOptional(let end): return unwrapOptional(activation, end: Int(end))
     case .wrapOptional(let isFlat): self[below: 0] = wrapOptional(self[below: 0], isFlat: isFlat)
     case .dropBelow:

@@ -63,7 +63,7 @@ enum Functions {
   /// Macros that look like calls of a function.
   private static let globalMacros = ["has", "cel.bind"]
   private static let memberMacros = [
-    "all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap",
+    "all", "exists", "exists_one", "existsOne", "map", "filter", "sortBy", "transformList", "transformMap",
     "transformMapEntry", "optMap", "optFlatMap",
   ]
 

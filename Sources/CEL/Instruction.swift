@@ -87,6 +87,8 @@ enum Instruction: BitwiseCopyable, Sendable {
   case accumulate(Syntax.Macro, UInt8, UInt32, UInt32)
   /// Ends a loop: replaces all that it has pushed, and what it went over, by the result.
   case endLoop(UInt8)
+  /// As `endLoop`, when the result is the keys by which what it went over is to be sorted.
+  case endSort(UInt8)
   /// Takes a bool.
   ///
   /// `false` goes on at the place with the next element; an error becomes the result.

@@ -42,6 +42,7 @@ extension Parser {
       return try comprehension(.existsOne, of: operand, names: 1...2, filter: .never, at: position)
     case "filter": return try comprehension(.filter, of: operand, names: 1...1, filter: .never, at: position)
     case "map": return try comprehension(.map, of: operand, names: 1...1, filter: .optional, at: position)
+    case "sortBy": return try comprehension(.sortBy, of: operand, names: 1...1, filter: .never, at: position)
     case "transformList":
       return try comprehension(.transformList, of: operand, names: 2...2, filter: .optional, at: position)
     case "transformMap":

@@ -9,7 +9,7 @@ extension Program {
     for instruction in instructions {
       switch instruction {
       case .loop: depth += 1
-      case .endLoop: depth -= 1
+      case .endLoop, .endSort: depth -= 1
       default: break
       }
       deepest = max(deepest, depth)
@@ -25,7 +25,10 @@ extension Program {
     var total = 0
     var repetitions = [1]
     for instruction in instructions {
-      if case .endLoop = instruction { repetitions.removeLast() }
+      switch instruction {
+      case .endLoop, .endSort: repetitions.removeLast()
+      default: break
+      }
       let (cost, overflow) = (repetitions.last ?? 1).multipliedReportingOverflow(
         by: cost(of: instruction, max(1, elements), max(1, textBytes)))
       let (sum, carry) = total.addingReportingOverflow(cost)
@@ -49,16 +52,21 @@ extension Program {
     case .relation, .relationToConstant, .relationOfVariable: return 1 + text
     case .relationOfField: return 2 + text + elements / 16
     case .equal, .notEqual, .add: return 1 + text + elements
+    case .endSort: return sortCost(elements)
     case .match(let pattern): return textBytes &* patterns[Int(pattern)].instructions.count
     case .call(.matches, _): return textBytes &* limits.patternSteps
     case .call(let function, _):
       switch function {
       case .flatten, .reverse, .slice, .join, .format, .greatest, .least: return 1 + text + elements
-      case .sort: return 1 + elements &* max(1, Int.bitWidth - elements.leadingZeroBitCount)
+      case .sort: return sortCost(elements)
       case .distinct: return 1 + elements &* elements / 2
       default: return 1 + text
       }
     default: return 1
     }
+  }
+
+  private func sortCost(_ elements: Int) -> Int {
+    1 + elements &* max(1, Int.bitWidth - elements.leadingZeroBitCount)
   }
 }

@@ -91,6 +91,7 @@ struct Syntax {
     case transformList
     case transformMap
     case transformMapEntry
+    case sortBy
   }
 
   struct Comprehension {

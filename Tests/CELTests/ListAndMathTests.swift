@@ -19,7 +19,11 @@ import Testing
     "type(math.greatest(1, 1.0)) == int", "math.least(-5) == -5", "math.ceil(-1.2) == -1.0", "math.floor(-1.2) == -2.0",
     "math.round(-1.5) == -2.0", "math.round(1.5) == 2.0",
     "math.trunc(-1.9) == -1.0", "math.abs(-11) == 11", "math.abs(-11.5) == 11.5", "math.abs(1u) == 1u",
-    "math.sign(-11) == -1", "math.sign(0.0) == 0.0", "math.sign(-32.0) == -1.0",
+    "[3, 1, 2].sortBy(x, -x) == [3, 2, 1]", "['ccc', 'a', 'bb'].sortBy(s, s.size()) == ['a', 'bb', 'ccc']",
+    "[[2, 'a'], [1, 'b'], [2, 'c'], [1, 'd']].sortBy(p, p[0]) == [[1, 'b'], [1, 'd'], [2, 'a'], [2, 'c']]",
+    "[].sortBy(x, x) == []", "[1, 2].sortBy(x, cel.bind(y, x, [3, 4].sortBy(z, z * y)[0] * -x)) == [2, 1]",
+    "[1, 2, 3].sortBy(x, x == 2) == [1, 3, 2]", "math.sign(-11) == -1", "math.sign(0.0) == 0.0",
+    "math.sign(-32.0) == -1.0",
     "math.sign(100u) == 1u", "math.sqrt(81) == 9.0", "math.isNaN(0.0/0.0)", "math.isInf(1.0/0.0)", "math.isFinite(1.5)",
     "!math.isFinite(-1.0/0.0)", "math.isNaN(math.sqrt(-1))",
     "math.bitAnd(1, 3) == 1", "math.bitOr(4, -2) == -2", "math.bitXor(1u, 3u) == 2u",
@@ -34,7 +38,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("[1, 'a'].sort()", EvaluationError.Reason.noMatchingOverload), ("[[1]].sort()", .noMatchingOverload),
+    ("[1, 'a'].sortBy(x, x)", EvaluationError.Reason.noMatchingOverload),
+    ("{'a': 1}.sortBy(x, x)", .noMatchingOverload),
+    ("[1, 0].sortBy(x, 1 / x)", .divisionByZero), ("[[1]].sortBy(x, x)", .noMatchingOverload),
+    ("[1, 'a'].sort()", .noMatchingOverload), ("[[1]].sort()", .noMatchingOverload),
     ("[1].slice(0, 2)", .indexOutOfRange), ("[1].slice(1, 0)", .indexOutOfRange),
     ("[1].slice(-1, 0)", .indexOutOfRange), ("[1].flatten(-1)", .badArgument), ("lists.range(-1)", .badArgument),
     ("lists.range(9223372036854775807)", .tooLarge),

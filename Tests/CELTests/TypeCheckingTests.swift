@@ -14,7 +14,8 @@ import Testing
     ("time + time", 5),
     ("op * 2", 3), ("path.matches(1)", 5), ("math.bitAnd(1, 2.0)", 0), ("path.substring('a')", 5),
     ("path.optMap(x, x)", 5),
-    ("[[1]] == [['a']]", 6), ("true < false == 1", 13), ("null + 1", 5), ("path.size(1)", 5), ("int(null)", 0),
+    ("[[1]] == [['a']]", 6), ("true < false == 1", 13), ("null + 1", 5), ("{1: 2}.sortBy(x, x)", 7),
+    ("[1].sortBy(x, [x])", 4), ("path.size(1)", 5), ("int(null)", 0),
   ])
   func `what cannot work whatever the values are is refused at the operator`(_ source: String, _ position: Int) {
     expect(source, isRefusedFor: .noMatchingOverload, at: position)
@@ -32,7 +33,8 @@ import Testing
     ("{'a': [], 'b': [1]}", "map(string, list(int))"),
     ("[optional.none(), optional.of(1)]", "list(optional_type(int))"),
     ("[optional.of(1), null][0]", "optional_type(int)"), ("[time, null]", "list(google.protobuf.Timestamp)"),
-    ("[].map(x, x)[0]", "dyn"), ("optional.none()", "optional_type(dyn)"), ("[[], 1]", "list(dyn)"),
+    ("['a'].sortBy(x, x.size())", "list(string)"), ("[].map(x, x)[0]", "dyn"),
+    ("optional.none()", "optional_type(dyn)"), ("[[], 1]", "list(dyn)"),
     ("cel.bind(x, 1, x)", "int"), ("value == 1", "bool"), ("b'a'", "bytes"), ("1u", "uint"),
   ])
   func `the type of a program is known before it runs`(_ source: String, _ type: String) throws {

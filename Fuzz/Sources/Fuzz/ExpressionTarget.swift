@@ -4,10 +4,15 @@ import CEL
 import JSON
 
 extension FuzzTarget {
-  /// The source of an expression: every error lies inside of it, a filter is an expression, and evaluation is bounded,
-  /// repeatable and depends on nothing but the variables that it names.
+  /// The source of an expression, and behind a zero byte a value for it: every error lies inside of the source, a filter
+  /// is an expression, evaluation is bounded, repeatable and depends on nothing but the variables that it names, and an
+  /// index is told the truth.
   static let expression = FuzzTarget(name: "Expression") { input in
-    let source = String(decoding: input.indices.map { input[$0] }, as: UTF8.self)
+    let bytes = input.indices.map { input[$0] }
+    let end = bytes.firstIndex(of: 0) ?? bytes.count
+    let source = String(decoding: bytes[..<end], as: UTF8.self)
+    let value = (try? JSONText(validating: Array(bytes[end...].dropFirst()))).map { JSONTree($0) }
+    checkVariants(source, value)
     let program: Program
     do throws(CELError) {
       program = try Program(compiling: source, limits: expressionLimits)
@@ -18,10 +23,60 @@ extension FuzzTarget {
     }
     checkFilter(source, of: program)
     for activation in activations { check(program, activation) }
+    checkConjuncts(program, value)
+    require(program.estimatedCost() >= 0 && program.loopDepth >= 0, "a cost below nothing")
+    if let value {
+      let given = Activation(path: activationPath, value: value, oldValue: value)
+      check(program, given)
+      if case .success(let result) = program.evaluate(given), let json = result.json() {
+        require((try? JSONText(validating: json.bytes)) == json, "a result that is no JSON")
+      }
+    }
     if program.isStateFilter {
       require(
         program.evaluate(activations[0]).isSame(as: program.evaluate(transition)),
         "a state filter depends on more than the state")
+    }
+  }
+
+  /// The same source with types left to the evaluation, with the arithmetic of the definition, and over a lookup.
+  private static func checkVariants(_ source: String, _ value: JSONTree?) {
+    let variables = CELEnvironment.change.variables
+    let tree = value ?? JSONTree(.null)
+    for environment in [
+      CELEnvironment(variables: variables, typeChecking: false),
+      CELEnvironment(variables: variables, mixedArithmetic: false),
+      CELEnvironment(variables: [CELVariable(lookup: "properties"), CELVariable("value")]),
+    ] {
+      guard let program = try? Program(compiling: source, environment: environment, limits: expressionLimits) else {
+        continue
+      }
+      var activation = Activation()
+      if environment.slot(of: "value") == 1 { activation.bind(1, to: tree) }
+      activation.lookup = { key in
+        require(program.lookupKeys.contains(key), "a key that was not announced")
+        return key.utf8.count % 2 == 0 ? tree : nil
+      }
+      require(
+        program.evaluate(activation).isSame(as: program.evaluate(activation)), "the second evaluation has another value"
+      )
+    }
+  }
+
+  /// A program that is true has conjuncts that hold, and the other way round when they are all of it.
+  private static func checkConjuncts(_ program: Program, _ value: JSONTree?) {
+    let matches = program.matches(Activation(path: activationPath, value: value))
+    let scalars = program.conjuncts.map { conjunct -> Bool? in
+      switch conjunct.subject.variable {
+      case "value": conjunct.test.holds(for: conjunct.subject.scalar(in: value))
+      case "oldValue": conjunct.test.holds(for: conjunct.subject.scalar(in: nil))
+      case "path" where conjunct.subject.fields.isEmpty: conjunct.test.holds(for: .text(activationPath))
+      default: nil
+      }
+    }
+    if matches { require(!scalars.contains(false), "a conjunct of a filter that is true does not hold") }
+    if program.isConjunction, scalars.allSatisfy({ $0 == true }) {
+      require(matches, "all conjuncts hold, and the filter is not true")
     }
   }
 

@@ -64,8 +64,11 @@ struct FilteredChange {
   let change: Change
   /// Evaluations that failed.
   private(set) var errors = 0
-  private var new: Activation?
-  private var old: Activation?
+  // Not optional: what is taken out of an optional is copied, once for each filter.
+  private var new = Activation()
+  private var old = Activation()
+  private var isNewMade = false
+  private var isOldMade = false
 
   init(_ change: Change) { self.change = change }
 
@@ -85,19 +88,21 @@ struct FilteredChange {
   }
 
   fileprivate mutating func withNew<Result>(_ body: (borrowing Activation) -> Result) -> Result {
-    if let new { return body(new) }
-    let made = Activation(
-      path: change.path.bytes, value: newTree, oldValue: oldTree, revision: Int(clamping: change.revision.number),
-      op: ChangeOperation(change.op), milliseconds: change.time.milliseconds)
-    new = made
-    return body(made)
+    if !isNewMade {
+      new.update(
+        path: change.path.bytes, value: newTree, oldValue: oldTree, revision: Int(clamping: change.revision.number),
+        op: ChangeOperation(change.op), milliseconds: change.time.milliseconds)
+      isNewMade = true
+    }
+    return body(new)
   }
 
   fileprivate mutating func withOld<Result>(_ body: (borrowing Activation) -> Result) -> Result {
-    if let old { return body(old) }
-    let made = Activation(path: change.path.bytes, value: oldTree)
-    old = made
-    return body(made)
+    if !isOldMade {
+      old.update(path: change.path.bytes, value: oldTree)
+      isOldMade = true
+    }
+    return body(old)
   }
 
   fileprivate mutating func count(_ match: Program.Match) -> Bool {
