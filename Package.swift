@@ -51,7 +51,9 @@ let package = Package(
     .executableTarget(
       name: "cel-eval", dependencies: ["CEL", "JSON"], path: "Tests/cel-eval", swiftSettings: strict),
     .testTarget(name: "CELTests", dependencies: ["CEL", "JSON", "cel-eval"], swiftSettings: strict),
-    .testTarget(name: "SignalStoreTests", dependencies: ["JSON", "SignalStore"], swiftSettings: strict),
+    .target(name: "CAllocations", path: "Tests/CAllocations"),
+    .testTarget(
+      name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "SignalStore"], swiftSettings: strict),
     .testTarget(
       name: "SignalHTTPTests",
       dependencies: ["CEL", "JSON", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),

@@ -16,6 +16,9 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
+      name: "actors", dependencies: [.product(name: "SignalStore", package: "signal-server")],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
       name: "thermometer",
       dependencies: [
         .product(name: "JSON", package: "signal-server"),

@@ -11,8 +11,10 @@ final class Link: SubscriptionSource {
   private struct State {
     var upstream: [Subscription] = []
     var cleanUps: [@Sendable () -> Void] = []
+    /// How to end those upstream subscriptions that were given to their sources.
+    var detached: [@Sendable () -> Void] = []
     var ended = false
-    var detached = false
+    var isDetached = false
   }
 
   private let state = Mutex(State())
@@ -20,23 +22,27 @@ final class Link: SubscriptionSource {
   init() {}
 
   /// Keeps an upstream subscription, or ends it if the link has ended while it was made.
-  func hold(_ subscription: Subscription) {
-    let ended = state.withLock { state in
-      if !state.ended { state.upstream.append(subscription) }
-      return state.ended
-    }
-    if ended { subscription.cancel() }
-  }
+  ///
+  /// In a link that was given to its sources it is given to its own.
+  func hold(_ subscription: Subscription) { replace(nil, with: subscription) }
 
   /// Lets one upstream subscription go for another.
   func replace(_ old: Subscription?, with new: Subscription?) {
-    let ended = state.withLock { state in
+    let (ended, isDetached) = state.withLock { state in
       if let old { state.upstream.removeAll { $0 === old } }
-      if let new, !state.ended { state.upstream.append(new) }
-      return state.ended
+      if let new, !state.ended, !state.isDetached { state.upstream.append(new) }
+      return (state.ended, state.isDetached)
     }
     old?.cancel()
-    if ended { new?.cancel() }
+    guard let new else { return }
+    if ended { return new.cancel() }
+    guard isDetached else { return }
+    let end = new.source.detach(new)
+    let late = state.withLock { state in
+      if !state.ended { state.detached.append(end) }
+      return state.ended
+    }
+    if late { end() }
   }
 
   /// Runs `cleanUp` once, when the link ends; at once if it has.
@@ -61,6 +67,7 @@ final class Link: SubscriptionSource {
     }
     guard let last else { return false }
     for subscription in last.upstream { subscription.cancel() }
+    for end in last.detached { end() }
     for cleanUp in last.cleanUps { cleanUp() }
     return true
   }
@@ -73,19 +80,26 @@ final class Link: SubscriptionSource {
   @usableFromInline func cancel(_ subscription: Subscription) { end() }
 
   @usableFromInline func release(_ subscription: Subscription) {
-    if !state.withLock({ $0.detached }) { end() }
+    if !state.withLock({ $0.isDetached }) { end() }
   }
 
-  @usableFromInline func detach(_ subscription: Subscription) {
+  @usableFromInline func detach(_ subscription: Subscription) -> @Sendable () -> Void {
     // The upstream sources keep the subscriptions from here on. Holding them here as well would close a circle that
     // nothing opens any more.
     let upstream = state.withLock { state in
-      state.detached = true
+      state.isDetached = true
       let upstream = state.upstream
       state.upstream = []
       return upstream
     }
-    for subscription in upstream { subscription.keepWhileSourceLives() }
+    let ends = upstream.map { $0.source.detach($0) }
+    let ended = state.withLock { state in
+      if !state.ended { state.detached += ends }
+      return state.ended
+    }
+    if ended { for end in ends { end() } }
+    // When this link is gone by then, as one is that only its token kept, what is above it goes on and has to be ended.
+    return { [weak self] in if let self { self.end() } else { for end in ends { end() } } }
   }
 
   @usableFromInline func isActive(_ subscription: Subscription) -> Bool { !hasEnded }

@@ -129,6 +129,14 @@ public final class Signal<Message: Sendable>: Sendable {
     }
   }
 
+  /// Takes the place of a message for one observer in the order, without delivering it; see ``enqueue(_:)``.
+  func enqueue(_ message: Message, to subscription: Subscription) {
+    core.list.lock.withLock { guarded in
+      guard let order = core.list.order(of: subscription) else { return }
+      core.push(message, target: order, &guarded)
+    }
+  }
+
   /// Delivers what was enqueued, in order.
   ///
   /// Returns at once when another thread is delivering: that thread delivers everything that was enqueued before this call.

@@ -12,7 +12,9 @@ package protocol SubscriptionSource: AnyObject, Sendable {
   func release(_ subscription: Subscription)
 
   /// Lets the subscription go on without its token.
-  func detach(_ subscription: Subscription)
+  ///
+  /// - Returns: How to end it later; keeps no source.
+  func detach(_ subscription: Subscription) -> @Sendable () -> Void
 
   /// Whether the subscription still gets messages.
   func isActive(_ subscription: Subscription) -> Bool
@@ -68,7 +70,7 @@ public final class Subscription: Sendable {
 
   /// Gives the subscription to its source: it goes on until it is cancelled or the source is gone, also without a token.
   public func keepWhileSourceLives() {
-    source.detach(self)
+    _ = source.detach(self)
   }
 
   /// Makes the observer get the current value of its property, or the last message of its signal, once more.

@@ -58,17 +58,15 @@ import Testing
     let property = Property(0)
     let last = Atomic(0)
     let stale = Atomic(0)
-    let arrived = Atomic(0)
+    let barrier = Barrier(2)
     let subscription = property.subscribe { last.store($0, ordering: .relaxed) }
     onThreads(2) { thread in
-      for round in 1...20_000 {
+      for round in 1...20_000 * Effort.runs {
         property.value = round * 2 + thread
-        // A barrier: both have set, and the one that delivers has returned.
-        arrived.add(1, ordering: .sequentiallyConsistent)
-        while arrived.load(ordering: .sequentiallyConsistent) < round * 4 - 2 { sched_yield() }
+        // Both have set, and the one that delivers has returned.
+        barrier.wait()
         if thread == 0, last.load(ordering: .relaxed) != property.value { stale.add(1, ordering: .relaxed) }
-        arrived.add(1, ordering: .sequentiallyConsistent)
-        while arrived.load(ordering: .sequentiallyConsistent) < round * 4 { sched_yield() }
+        barrier.wait()
       }
     }
     #expect(stale.load(ordering: .relaxed) == 0)

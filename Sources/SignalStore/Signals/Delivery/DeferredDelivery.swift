@@ -117,7 +117,7 @@ final class DeferredDelivery<Message: Sendable, End: Ending>: SubscriptionSource
 
   func cancel(_ subscription: Subscription) { link.cancel(subscription) }
   func release(_ subscription: Subscription) { link.release(subscription) }
-  func detach(_ subscription: Subscription) { link.detach(subscription) }
+  func detach(_ subscription: Subscription) -> @Sendable () -> Void { link.detach(subscription) }
   func isActive(_ subscription: Subscription) -> Bool { link.isActive(subscription) }
   func replay(to subscription: Subscription) -> Bool { link.replay(to: subscription) }
   func endAfterNext(_ subscription: Subscription) { link.endAfterNext(subscription) }

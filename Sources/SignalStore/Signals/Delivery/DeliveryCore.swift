@@ -35,11 +35,17 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// How many messages may wait.
   @usableFromInline let limit: Int
 
-  // Both are guarded by `list.lock`, which is not part of their type because the code that handles subscriptions is not
+  // Guarded by `list.lock`, which is not part of their type because the code that handles subscriptions is not
   // generic. For the same reason exclusivity is the lock's business and not checked again at run time (10 ns each).
 
   /// Messages that wait.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var queue = PendingQueue<Message>()
+
+  /// Messages that the drainer has taken out of the queue, all at once; its own, so it needs no lock for them.
+  ///
+  /// One at a time would not do: other threads that use the lock for subscribing could then send faster than the drainer,
+  /// which shares the lock with them, can deliver, and it would never get away.
+  @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var taken = PendingQueue<Message>()
 
   /// What the source remembers: the value of a property, the last message of a signal.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var memory: Memory
@@ -58,7 +64,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
     /// This thread may deliver it at once to the first `end` entries.
     case direct(end: Int)
     /// It waits in the queue. A message dropped for it is released outside of the lock.
-    case queued(dropped: Message?)
+    case queued(dropped: Pending<Message>?)
   }
 
   // MARK: Sending
@@ -101,7 +107,8 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
     case .direct(let end):
       fire(message, number: Stamp.everyone, end: end)
       finish()
-    case .queued:
+    case .queued(let dropped):
+      if let dropped { discard(dropped) }
       deliver()
     }
   }
@@ -120,10 +127,14 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   ///
   /// Needs the lock; the caller releases the message after it.
   @inlinable
-  func popOverflow() -> Message? {
+  func popOverflow() -> Pending<Message>? {
     if limit == .max { return nil }
     return unsafe queue.popOverflow(limit: limit) { Kind.conflate(&$0, into: &$1) }
   }
+
+  /// Gives up a message that was taken out because too many wait.
+  @inlinable
+  func discard(_ message: Pending<Message>) { message.transaction?.end() }
 
   /// The first half of a send: takes the message's place in the order, and nothing else.
   @inlinable
@@ -139,7 +150,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
       drain()
     } else if limit != .max {
       // Gives up what `enqueue` added beyond the limit; not done there, because it releases messages.
-      while list.lock.withLock({ _ in popOverflow() }) != nil {}
+      while let dropped = list.lock.withLock({ _ in popOverflow() }) { discard(dropped) }
     }
   }
 
@@ -154,34 +165,55 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   @safe @usableFromInline
   enum Work {
     case release([ErasedClosure])
-    case drop(Message)
-    case message(Pending<Message>, end: Int)
-    case target(Pending<Message>, Slot?)
-    case none
+    case drop(Pending<Message>)
+    case message(Pending<Message>)
+    case look
+    case done
   }
 
   /// Works off the queue, one piece after the other; never recursive, however deep the cascade of messages.
   @inlinable @inline(never)
   func drain() {
     while true {
+      if !list.hasDead, let next = unsafe taken.popFirst() {
+        deliver(next)
+        continue
+      }
       let work: Work = list.lock.withLock { guarded in
         if let closures = list.takeDead(&guarded) { return .release(closures) }
-        if let dropped = popOverflow() { return .drop(dropped) }
-        guard let next = unsafe queue.popFirst() else {
-          list.endLocked()
-          return .none
+        if unsafe taken.count > 0 { return .look }
+        if limit == .max, unsafe queue.count > 0 {
+          unsafe swap(&queue, &taken)
+          return .look
         }
-        if next.target != 0 { return unsafe .target(next, list.table.slot(withOrder: next.target)) }
-        return .message(next, end: list.table.used.load(ordering: .relaxed))
+        // With a limit one by one, because those that wait are counted.
+        if let dropped = popOverflow() { return .drop(dropped) }
+        if let next = unsafe queue.popFirst() { return .message(next) }
+        list.endLocked()
+        return .done
       }
       switch work {
       case .release(let closures): for closure in closures { closure.release() }
-      case .drop: break
-      case .message(let next, let end): fire(next.message, number: next.number, end: end)
-      case .target(let next, let slot):
-        if let slot = unsafe slot { unsafe call(slot, next.message) }
-      case .none: return
+      case .drop(let dropped): discard(dropped)
+      case .message(let next): deliver(next)
+      case .look: break
+      case .done: return
       }
+    }
+  }
+
+  /// Delivers one message that has waited.
+  @inlinable
+  func deliver(_ next: Pending<Message>) {
+    if next.target != 0 {
+      if let slot = unsafe list.table.slot(withOrder: next.target) { unsafe call(slot, next.message) }
+      return
+    }
+    let end = list.table.used.load(ordering: .acquiring)
+    if let part = next.transaction {
+      part.tell { fire(next.message, number: next.number, end: end) }
+    } else {
+      fire(next.message, number: next.number, end: end)
     }
   }
 
@@ -294,6 +326,10 @@ extension DeliveryCore: SubscriptionSource {
   }
   @usableFromInline func cancel(_ subscription: Subscription) { list.cancel(subscription) }
   @usableFromInline func release(_ subscription: Subscription) { list.release(subscription) }
-  @usableFromInline func detach(_ subscription: Subscription) { list.change(subscription, set: Stamp.detached) }
+  @usableFromInline func detach(_ subscription: Subscription) -> @Sendable () -> Void {
+    list.change(subscription, set: Stamp.detached)
+    let order = list.lock.withLock { _ in list.order(of: subscription) }
+    return { [weak self] in if let order { self?.list.cancel(order: order) } }
+  }
   @usableFromInline func isActive(_ subscription: Subscription) -> Bool { list.isActive(subscription) }
 }

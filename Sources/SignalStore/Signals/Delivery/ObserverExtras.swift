@@ -17,6 +17,24 @@ final class ObserverExtras: @unchecked Sendable {
   var receivers: [Receiver] = []
   var sweepAt = 16
 
+  /// How many observers there may be; nil: any number.
+  var limit: Int?
+
+  /// The observers that there may be only one of, by what they are called.
+  ///
+  /// Those of ended subscriptions are sorted out now and then.
+  var uniques: [ObserverID: (order: UInt64, token: WeakReference<Subscription>)] = [:]
+  private var sweepUniquesAt = 16
+
+  /// Tells how many transactions are open that the source takes part in; filled and delivered like ``counts``.
+  var transactions: Signal<Int>?
+
+  func sweepUniques(_ isLive: (_ order: UInt64) -> Bool) {
+    guard uniques.count >= sweepUniquesAt else { return }
+    uniques = uniques.filter { isLive($0.value.order) }
+    sweepUniquesAt = max(16, uniques.count * 2)
+  }
+
   func countChanged(to count: Int) { counts?.enqueue(count) }
 }
 
@@ -109,11 +127,17 @@ extension ObserverList {
   }
 
   private func withExtras<Result: Sendable>(_ body: (ObserverExtras) -> Result) -> Result {
-    lock.withLock { guarded in
-      let extras = guarded.extras ?? ObserverExtras()
-      guarded.extras = extras
-      hasExtras.store(true, ordering: .relaxed)
-      return body(extras)
-    }
+    lock.withLock { body(extras(&$0)) }
+  }
+
+  /// The extras, made when they are not there.
+  ///
+  /// Needs the lock.
+  func extras(_ guarded: inout Guarded) -> ObserverExtras {
+    if let extras = guarded.extras { return extras }
+    let extras = ObserverExtras()
+    guarded.extras = extras
+    hasExtras.store(true, ordering: .relaxed)
+    return extras
   }
 }

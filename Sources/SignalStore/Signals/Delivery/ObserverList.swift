@@ -16,6 +16,8 @@ public import Synchronization
 /// * *pending* says that the queue has messages or that cancelled closures wait. It is set only under the lock, and
 ///   cleared only under the lock by the drainer that found nothing left. So a thread that sees another one drain can
 ///   return: its message is in the queue, and that drainer cannot become idle without having looked there.
+/// * *dead* says that cancelled closures wait, so that the drainer looks for them between two messages that it has taken
+///   out of the queue already.
 /// * The lock guards everything else. No observer is called and nothing of the user is released while it is held.
 ///
 /// Nothing here is generic, see ``ErasedClosure``. Unchecked because of the pointers in the table: the rights above are what
@@ -24,6 +26,7 @@ public import Synchronization
 struct ObserverList: ~Copyable, @unchecked Sendable {
   @usableFromInline static var draining: UInt { 1 }
   @usableFromInline static var pending: UInt { 2 }
+  @usableFromInline static var dead: UInt { 4 }
 
   /// What the lock guards, besides the queue and the memory of the source.
   ///
@@ -35,6 +38,8 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
     @usableFromInline var clock: UInt64 = 0
     /// Observers that are not cancelled.
     var live = 0
+    /// Transactions that the source takes part in and that have not told its observers yet.
+    var openTransactions = 0
     /// Seldom needed; nil until it is.
     var extras: ObserverExtras?
   }
@@ -103,12 +108,16 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   @inlinable
   func setPending() { state.bitwiseOr(Self.pending, ordering: .relaxed) }
 
+  /// Whether closures of cancelled observers wait.
+  @inlinable var hasDead: Bool { state.load(ordering: .relaxed) & Self.dead != 0 }
+
   /// Takes the closures of those cancelled while somebody was draining.
   ///
   /// Needs the lock and the right to drain.
   @usableFromInline
   func takeDead(_ guarded: inout Guarded) -> [ErasedClosure]? {
     if unsafe guarded.editor.dead.isEmpty { return nil }
+    state.bitwiseAnd(~Self.dead, ordering: .relaxed)
     let closures = guarded.editor.takeDead()
     guarded.editor.compactIfNeeded(table)
     return closures
@@ -123,6 +132,9 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   func append(
     _ closure: ErasedClosure, flags: UInt64, token: Subscription, _ guarded: inout Guarded
   ) -> UInt64 {
+    if let limit = guarded.extras?.limit, guarded.live >= limit {
+      preconditionFailure("There are \(limit) observers already, and no more are allowed; see `trySubscribe`.")
+    }
     guarded.clock += Stamp.step
     let entry = ObserverEntry(stamp: guarded.clock | flags, closure: closure, token: token)
     let slot = unsafe guarded.editor.append(entry, to: table)
@@ -209,6 +221,16 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
     for order in orders { cancel(order: order) }
   }
 
+  /// Makes `token` the one of a running subscription whose own token was dropped; false when there is none.
+  ///
+  /// Needs the lock.
+  func adopt(_ token: Subscription, order: UInt64) -> Bool {
+    guard let slot = unsafe table.slot(withOrder: order), unsafe slot.pointee.token == nil else { return false }
+    unsafe slot.pointee.token = .passUnretained(token)
+    unsafe token.slot = UnsafeMutableRawPointer(slot)
+    return true
+  }
+
   /// The order of a token's entry.
   ///
   /// Needs the lock.
@@ -252,7 +274,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
     if unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.cancelled != 0 { return }
     unsafe mark(slot, &guarded)
     unsafe guarded.editor.bury(slot)
-    setPending()
+    state.bitwiseOr(Self.pending | Self.dead, ordering: .relaxed)
   }
 
   private func mark(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) {

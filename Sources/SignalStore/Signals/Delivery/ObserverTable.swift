@@ -50,10 +50,10 @@ struct ObserverTable: ~Copyable {
 
   /// The entry that was given this stamp, by a search through the chunks and then inside one.
   ///
-  /// Needs the lock.
+  /// Needs the lock or the right to drain.
   @usableFromInline
   func slot(withOrder order: UInt64) -> Slot? {
-    var remaining = used.load(ordering: .relaxed)
+    var remaining = used.load(ordering: .acquiring)
     var chunk = unsafe head.load(ordering: .relaxed)
     while remaining > 0, let current = unsafe chunk {
       let entries = unsafe current.pointee.entries
@@ -70,7 +70,7 @@ struct ObserverTable: ~Copyable {
         return unsafe stamp & Stamp.order == order && stamp & Stamp.cancelled == 0 ? found : nil
       }
       remaining -= count
-      unsafe chunk = unsafe current.pointee.next
+      if remaining > 0 { unsafe chunk = unsafe current.pointee.next }
     }
     return nil
   }

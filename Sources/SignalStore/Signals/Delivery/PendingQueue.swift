@@ -9,13 +9,17 @@ struct Pending<Message> {
   /// The stamp of the only observer that gets the message; 0 when all do.
   @usableFromInline let target: UInt64
 
+  /// Set for the outcome of a transaction, which waits until all its messages have been delivered.
+  @usableFromInline let transaction: TransactionPart?
+
   @usableFromInline var message: Message
 
   @inlinable
-  init(number: UInt64, target: UInt64, message: Message) {
+  init(number: UInt64, target: UInt64, message: Message, transaction: TransactionPart? = nil) {
     self.number = number
     self.target = target
     self.message = message
+    self.transaction = transaction
   }
 }
 
@@ -71,7 +75,7 @@ struct PendingQueue<Message> {
   @inlinable
   mutating func popOverflow(
     limit: Int, conflate: (inout Message, inout Message) -> Void
-  ) -> Message? {
+  ) -> Pending<Message>? {
     guard broadcasts > limit else { return nil }
     let mask = ring.count - 1
     // Messages for one observer stay: move those in front of the victim one place towards the end.
@@ -95,7 +99,7 @@ struct PendingQueue<Message> {
     head = (head + 1) & mask
     count -= 1
     broadcasts -= 1
-    return dropped?.message
+    return dropped
   }
 
   @usableFromInline

@@ -31,32 +31,20 @@ private struct Kept<each Message: Sendable>: Sendable {
 
 /// The values of several readable sources as one tuple.
 ///
-/// Its value is always there. Observers get a tuple after each change of a part; inside ``withTransaction(_:)`` they get one
+/// Its value is always there. Observers get a tuple after each change of a part; for a ``withTransaction(_:)`` they get one
 /// for all changes together, also when the same source is given twice. Outside of a transaction a source that is given twice
 /// makes two tuples for each change.
 public func combineLatest<each Source: ReadableSource>(
   _ source: repeat each Source
 ) -> DerivedProperty<(repeat (each Source).Message)> {
   DerivedProperty(value: { (repeat (each source).value) }) { start, sink in
-    let kept = Kept<repeat (each Source).Message>()
-    let relay = Relay<Void, (repeat (each Source).Message), Never>((), coalesces: true, into: sink)
-    func attach<One: ReadableSource>(_ source: One, _ latest: Latest<One.Message>) {
-      relay.hold(
-        source.attach(
-          from: .current,
-          Sink { message in
-            // What is replaced is released after the lock.
-            var message: One.Message? = message
-            relay.change { _ in
-              swap(&message, &latest.message)
-              // The first message of a source is its value of now, and no change.
-              if message == nil, start == .future { return nil }
-              return kept.all.map { .message($0) }
-            }
-          }))
+    let parts = CombinationParts<repeat (each Source).Message>()
+    let combination = Combination<(repeat (each Source).Message)>(start, into: sink) { parts.all }
+    func attach<One: ReadableSource>(_ source: One, _ part: CombinationPart<One.Message>) {
+      combination.attach(source, part)
     }
-    repeat attach(each source, each kept.latest)
-    return relay.token()
+    combination.measuringHeight { repeat attach(each source, each parts.parts) }
+    return combination.token()
   }
 }
 
@@ -84,22 +72,23 @@ public func combineLatest<each Message: Sendable>(
 }
 
 /// Several writable sources as one whose value is the tuple of theirs: setting it sets all parts in one transaction.
-public func combine<First: WritableSource, Second: WritableSource>(
-  _ first: First, _ second: Second
-) -> WritableProperty<(First.Message, Second.Message)> {
-  let both = combineLatest(first, second)
+///
+/// `modify` reads all parts and sets all parts; another thread may set one of them between the two, and is overwritten.
+public func combine<each Source: WritableSource>(
+  _ source: repeat each Source
+) -> WritableProperty<(repeat (each Source).Message)> {
+  let all = combineLatest(repeat each source)
   return WritableProperty(
-    value: { (first.value, second.value) },
+    value: { all.value },
     modify: { change in
-      var new = (first.value, second.value)
+      var new = all.value
       change(&new)
-      withTransaction {
-        first.value = new.0
-        second.value = new.1
-      }
+      withTransaction { repeat set(each source, to: each new) }
     }
-  ) { start, sink in both.attach(from: start, sink) }
+  ) { start, sink in all.attach(from: start, sink) }
 }
+
+private func set<Source: WritableSource>(_ source: Source, to value: Source.Message) { source.value = value }
 
 /// The values of any number of readable sources of one type, as an array.
 public func combineLatest<Source: ReadableSource>(_ sources: [Source]) -> DerivedProperty<[Source.Message]> {
@@ -108,23 +97,15 @@ public func combineLatest<Source: ReadableSource>(_ sources: [Source]) -> Derive
       if start == .current { sink.message([]) }
       return Subscription {}
     }
-    let relay = Relay<[Source.Message?], [Source.Message], Never>(
-      Array(repeating: nil, count: sources.count), coalesces: true, into: sink)
-    for (index, source) in sources.enumerated() {
-      relay.hold(
-        source.attach(
-          from: .current,
-          Sink { message in
-            relay.change { kept in
-              let isFirst = kept[index] == nil
-              kept[index] = message
-              if isFirst, start == .future { return nil }
-              let all = kept.compactMap { $0 }
-              return all.count == kept.count ? .message(all) : nil
-            }
-          }))
+    let parts = sources.map { _ in CombinationPart<Source.Message>() }
+    let combination = Combination<[Source.Message]>(start, into: sink) {
+      let all = parts.compactMap(\.current)
+      return all.count == parts.count ? all : nil
     }
-    return relay.token()
+    combination.measuringHeight {
+      for (source, part) in zip(sources, parts) { combination.attach(source, part) }
+    }
+    return combination.token()
   }
 }
 

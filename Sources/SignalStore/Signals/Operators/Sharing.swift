@@ -65,6 +65,32 @@ extension SignalSource {
   }
 }
 
+extension ReadableSource {
+  /// The same value, kept while anybody is subscribed.
+  ///
+  /// All subscribers have one subscription to this source, and reading the value asks this source only while there are none.
+  public func buffered() -> DerivedProperty<Message> {
+    let kept = Property<Message?>(nil)
+    let shared = SharedSource<Message, Never>(onIdle: { kept.value = nil }) { _ in
+      attach(from: .current, Sink { kept.value = $0 })
+    }
+    return DerivedProperty(value: { kept.value ?? value }) { start, sink in
+      let link = Link()
+      // First, so that there is a value when this returns, unless another thread is just about to put it there.
+      link.hold(shared.attach(Sink { _ in }))
+      let skips = OperatorState(start == .future)
+      link.hold(
+        kept.attach(
+          from: .current,
+          Sink { message in
+            guard let message else { return }
+            if skips.value { skips.value = false } else { sink.message(message) }
+          }))
+      return link.token()
+    }
+  }
+}
+
 extension SignalSource where End == Never {
   /// A readable source whose value is the last message while anybody is subscribed, and `initial` otherwise.
   public func readable(initial: Message) -> DerivedProperty<Message> {

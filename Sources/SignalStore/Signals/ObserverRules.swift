@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// What an observer that there may be only one of is called.
+///
+/// A name, a number or the identity of an object: their comparison runs no code of anybody else, so it can be done under the
+/// lock of a source.
+public struct ObserverID: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+  private enum Kind: Hashable, Sendable {
+    case name(String)
+    case number(Int)
+    case object(ObjectIdentifier)
+  }
+
+  private let kind: Kind
+
+  /// A name.
+  public init(_ name: String) { kind = .name(name) }
+
+  /// A number.
+  public init(_ number: Int) { kind = .number(number) }
+
+  /// The identity of an object, which is not kept.
+  public init(_ object: AnyObject) { kind = .object(ObjectIdentifier(object)) }
+
+  /// A name.
+  public init(stringLiteral name: String) { self.init(name) }
+
+  /// A number.
+  public init(integerLiteral number: Int) { self.init(number) }
+}
+
+/// A source has as many observers as its limit allows.
+public struct ObserverLimitError: Error, Equatable, CustomStringConvertible {
+  /// The limit.
+  public let limit: Int
+
+  /// One sentence.
+  public var description: String { "No more than \(limit) observers are allowed." }
+}
+
+extension Signal {
+  /// Calls `observer` with every message from now on, unless there is an observer of this name already.
+  ///
+  /// - Returns: The token of the observer of this name: a new one, or the one that was there, which stays as it is.
+  public func subscribe(unique id: ObserverID, _ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
+    core.subscribe(ErasedClosure(retaining: MessageCall(observer)), fromFirst: remembers, unique: id)
+  }
+
+  /// Calls `observer` with every message from now on, if ``observerLimit`` allows one more.
+  ///
+  /// - Throws: ``ObserverLimitError``; ``subscribe(once:_:)`` stops the program instead.
+  public func trySubscribe(
+    _ observer: @escaping @Sendable (Message) -> Void
+  ) throws(ObserverLimitError) -> Subscription {
+    try core.trySubscribe(ErasedClosure(retaining: MessageCall(observer)), fromFirst: remembers)
+  }
+
+  /// How many observers there may be; nil: any number.
+  public var observerLimit: Int? { core.list.limit }
+
+  /// Sets how many observers there may be.
+  ///
+  /// - Throws: ``ObserverLimitError`` with this limit, and nothing is changed, when there are more already.
+  public func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) { try core.list.setLimit(limit) }
+}
+
+extension Property {
+  /// Calls `observer` with each value, unless there is an observer of this name already.
+  ///
+  /// - Returns: The token of the observer of this name: a new one, or the one that was there, which stays as it is.
+  public func subscribe(
+    unique id: ObserverID, from start: StartingPoint = .current, _ observer: @escaping @Sendable (Value) -> Void
+  ) -> Subscription {
+    core.subscribe(ErasedClosure(retaining: MessageCall(observer)), fromFirst: start == .current, unique: id)
+  }
+
+  /// Calls `observer` with each value, if ``observerLimit`` allows one more.
+  ///
+  /// - Throws: ``ObserverLimitError``; ``subscribe(from:once:_:)`` stops the program instead.
+  public func trySubscribe(
+    from start: StartingPoint = .current, _ observer: @escaping @Sendable (Value) -> Void
+  ) throws(ObserverLimitError) -> Subscription {
+    try core.trySubscribe(ErasedClosure(retaining: MessageCall(observer)), fromFirst: start == .current)
+  }
+
+  /// How many observers there may be; nil: any number.
+  public var observerLimit: Int? { core.list.limit }
+
+  /// Sets how many observers there may be.
+  ///
+  /// - Throws: ``ObserverLimitError`` with this limit, and nothing is changed, when there are more already.
+  public func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) { try core.list.setLimit(limit) }
+}
+
+extension ObserverList {
+  var limit: Int? { lock.withLock { $0.extras?.limit } }
+
+  func setLimit(_ limit: Int?) throws(ObserverLimitError) {
+    // Ends those whose receiver is gone, which do not count.
+    _ = count
+    let isSet = lock.withLock { guarded in
+      if let limit, guarded.live > limit { return false }
+      extras(&guarded).limit = limit
+      return true
+    }
+    if !isSet, let limit { throw ObserverLimitError(limit: limit) }
+  }
+}
+
+extension DeliveryCore {
+  /// What is decided under the lock about a new observer.
+  private enum Admission {
+    case new(first: Message?)
+    case existing(Subscription)
+    case refused(limit: Int)
+  }
+
+  fileprivate func subscribe(_ closure: ErasedClosure, fromFirst: Bool, unique id: ObserverID) -> Subscription {
+    let token = Subscription(source: self)
+    // Kept until after the lock: this may become the last reference to it.
+    var known: Subscription?
+    let admission: Admission = list.lock.withLock { guarded in
+      let extras = list.extras(&guarded)
+      if let (order, reference) = extras.uniques[id] {
+        known = reference.object
+        if let known, unsafe known.slot != nil { return .existing(known) }
+        // Given to its source, and the token dropped: the new token takes its place.
+        if known == nil, list.adopt(token, order: order) {
+          extras.uniques[id] = (order, WeakReference(token))
+          return .existing(token)
+        }
+      }
+      let first = add(closure, token, fromFirst, &guarded)
+      if let order = list.order(of: token) { extras.uniques[id] = (order, WeakReference(token)) }
+      extras.sweepUniques { unsafe list.table.slot(withOrder: $0) != nil }
+      return .new(first: first)
+    }
+    switch admission {
+    case .existing(let existing):
+      closure.release()
+      return existing
+    case .new(let first): start(token, first)
+    case .refused: break
+    }
+    return token
+  }
+
+  fileprivate func trySubscribe(
+    _ closure: ErasedClosure, fromFirst: Bool
+  ) throws(ObserverLimitError) -> Subscription {
+    _ = list.count
+    let token = Subscription(source: self)
+    let admission: Admission = list.lock.withLock { guarded in
+      if let limit = guarded.extras?.limit, guarded.live >= limit { return .refused(limit: limit) }
+      return .new(first: add(closure, token, fromFirst, &guarded))
+    }
+    switch admission {
+    case .refused(let limit):
+      closure.release()
+      throw ObserverLimitError(limit: limit)
+    case .new(let first): start(token, first)
+    case .existing: break
+    }
+    return token
+  }
+
+  /// Adds an observer; its first message when this thread may deliver it at once, otherwise that waits in the queue.
+  ///
+  /// Needs the lock.
+  private func add(
+    _ closure: ErasedClosure, _ token: Subscription, _ fromFirst: Bool, _ guarded: inout ObserverList.Guarded
+  ) -> Message? {
+    let order = list.append(closure, flags: 0, token: token, &guarded)
+    guard fromFirst, let message = unsafe Kind.first(from: memory) else { return nil }
+    if list.begin() { return message }
+    push(message, target: order, &guarded)
+    return nil
+  }
+
+  /// Delivers the first message of a new observer.
+  private func start(_ token: Subscription, _ first: Message?) {
+    list.watcher?.deliver()
+    if let first {
+      callAlone(token, first)
+      finish()
+    } else {
+      deliver()
+    }
+  }
+}

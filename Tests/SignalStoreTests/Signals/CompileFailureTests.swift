@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+/// Code that the compiler has to refuse, checked by compiling it against the module that the tests use.
+@Suite struct `What must not compile` {
+  /// Lines of a client, each with what the compiler has to say about it; nothing for those that have to compile.
+  ///
+  /// The row of the list of capabilities is in front.
+  static let lines: [(row: String, code: String, complaint: String?)] = [
+    ("A3", "Signal<(data: [UInt8]?, code: Int?)>().send((nil, 5))", nil),
+    ("A3", "Signal<(data: [UInt8]?, code: Int?)>().send((nil, 5, 6))", "error: "),
+    ("A3", "Signal<(data: [UInt8]?, code: Int?)>().send((nil, \"x\"))", "error: cannot convert value of type"),
+    ("A5", "_ = Model().temperature.value + 1", nil),
+    ("A5", "_ = Model().pressed.subscribe { _ in }", nil),
+    ("A5", "Model().temperature.value = 2", "error: cannot assign to property: 'value' is a get-only property"),
+    ("A5", "Model().temperature.modify { $0 = 2 }", "has no member 'modify'"),
+    ("A5", "Model().pressed.send(2)", "has no member 'send'"),
+    ("B2", "let kept = Signal<Int>().subscribe { _ in }; _ = kept", nil),
+    ("B2", "Signal<Int>().subscribe { _ in }", "is unused"),
+    ("B14", "network.send(\\.renamed, \"x\", from: 5)", nil),
+    ("B14", "network.send(\\.renamed, \"x\", from: \"me\")", "error: cannot convert"),
+    ("C19", "_ = Signal<Int>().subscribe { _ in throw Refused() }", "error: invalid conversion from throwing function"),
+    ("G2", "_ = Property(1).filter { $0 > 0 }.value", "has no member 'value'"),
+    ("G3", "_ = Property(1).compactMap { Optional($0) }.value", "has no member 'value'"),
+    ("G3", "_ = Property(1).flatMap { [$0] }.value", "has no member 'value'"),
+    ("I1", "Property(1).map { $0 + 1 }.value = 5", "error: cannot assign to property: 'value' is a get-only property"),
+    ("I1", "Property(1).distinct().value = 5", nil),
+    ("M2", "network.send(\\.lost, 3)", nil),
+    ("M2", "network.send(\\Office.opened, 3)", "error: cannot convert"),
+    ("M2", "network.lost.send(3)", "has no member 'send'"),
+    ("M3", "SignalRegistry()[name: Opened.self].send(2.5)", nil),
+    ("M3", "SignalRegistry()[name: Opened.self].send(\"x\")", "error: cannot convert value of type"),
+    ("N7", "let log = NotSendable(); _ = Signal<Int>().subscribe { _ in log.count += 1 }", "error: capture of 'log'"),
+  ]
+
+  static let preamble = """
+    import SignalStore
+    struct Refused: Error {}
+    final class NotSendable { var count = 0 }
+    struct Model: Sendable {
+      private let stored = Property(1)
+      private let sent = Signal<Int>()
+      var temperature: DerivedProperty<Int> { stored.readOnly }
+      var pressed: DerivedSignal<Int, Never> { sent.readOnly }
+    }
+    final class Network: TopicOwner {
+      let lost = Topic<Network, Int>()
+      let renamed = Topic<Network, (sender: Int, message: String)>()
+    }
+    final class Office: TopicOwner { let opened = Topic<Office, Int>() }
+    enum Opened: SignalName { typealias Message = Double }
+    let network = Network()
+
+    """
+
+  @Test func `every line is refused or accepted as it should be`() throws {
+    let start = Self.preamble.split(separator: "\n", omittingEmptySubsequences: false).count
+    let functions = Self.lines.enumerated().map { "func line\($0)() { \($1.code) }" }
+    let complaints = try compile(Self.preamble + functions.joined(separator: "\n") + "\n")
+    for (number, line) in Self.lines.enumerated() {
+      let said = complaints[start + number] ?? []
+      if let expected = line.complaint {
+        #expect(said.contains { $0.contains(expected) }, "\(line.row): \(line.code): \(said)")
+      } else {
+        #expect(said.isEmpty, "\(line.row): \(line.code): \(said)")
+      }
+    }
+    // Nothing is said of the lines above, so it is not they that stop the others.
+    #expect(complaints.keys.allSatisfy { $0 >= start }, "\(complaints)")
+  }
+
+  @Test func `a name has one payload`() throws {
+    let complaints = try compile(
+      """
+      import SignalStore
+      enum Opened: SignalName { typealias Message = Double }
+      enum Opened: SignalName { typealias Message = Int }
+      """)
+    #expect(complaints[3]?.contains { $0.contains("error: invalid redeclaration of 'Opened'") } == true)
+  }
+
+  /// What the compiler says to a file that uses the module: errors and warnings by line.
+  private func compile(_ source: String) throws -> [Int: [String]] {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("signals-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("client.swift")
+    try source.write(to: file, atomically: true, encoding: .utf8)
+    let products = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments =
+      ["swiftc", "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-parse-as-library"]
+      + ["-I", products.appendingPathComponent("Modules").path, file.path]
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    var complaints: [Int: [String]] = [:]
+    for line in output.split(separator: "\n") where line.hasPrefix(file.path + ":") {
+      let parts = line.dropFirst(file.path.count + 1).split(separator: ":", maxSplits: 2)
+      guard parts.count == 3, let number = Int(parts[0]), !parts[2].hasPrefix(" note") else { continue }
+      complaints[number, default: []].append(String(parts[2]))
+    }
+    // An error without a place, as that the module was not found, is none of these lines'.
+    #expect(output.isEmpty || !complaints.isEmpty, "\(output)")
+    #expect(!output.contains("no such module"), "\(output)")
+    return complaints
+  }
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+import Testing
+
+@testable import SignalStore
+
+private func text(_ update: ValueUpdate<Int>) -> String {
+  switch update {
+  case .begin: "begin"
+  case .change(let change): "\(change.old) -> \(change.new)"
+  case .end: "end"
+  }
+}
+
+/// Follows the updates of a property.
+private func following(_ property: Property<Int>) -> (log: Log<String>, token: Subscription) {
+  let log = Log<String>()
+  return (log, property.updates.subscribe { log.add(text($0)) })
+}
+
+@Suite struct `Updates` {
+  @Test func `a set is a beginning, a change and an end`() {
+    let property = Property(0)
+    let (log, token) = following(property)
+    #expect(log.entries == [])
+    property.value = 1
+    #expect(log.entries == ["begin", "0 -> 1", "end"])
+    token.cancel()
+    #expect(log.entries.count == 3)
+    #expect(property.observerCount == 0)
+  }
+
+  @Test func `a transaction is one, and begins before its sets`() {
+    let property = Property(0)
+    let (log, token) = following(property)
+    withTransaction {
+      property.value = 1
+      #expect(log.entries == ["begin"])
+      withTransaction { property.value = 2 }
+      property.value = 3
+      #expect(log.entries == ["begin"])
+    }
+    #expect(log.entries == ["begin", "0 -> 3", "end"])
+    property.value = 4
+    #expect(log.entries.suffix(3) == ["begin", "3 -> 4", "end"])
+    token.cancel()
+  }
+
+  @Test func `an empty transaction has a beginning and an end`() {
+    let property = Property(0)
+    let (log, token) = following(property)
+    let values = Log<Int>()
+    let second = property.subscribe(from: .future) { values.add($0) }
+    property.inTransaction { #expect(log.entries == ["begin"]) }
+    #expect(log.entries == ["begin", "end"])
+    #expect(values.entries == [])
+    withTransaction {}
+    #expect(log.entries == ["begin", "end"])
+    withExtendedLifetime((token, second)) {}
+  }
+
+  @Test func `what comes back to its value is no change`() {
+    let property = Property(0, skipsEqual: true)
+    let (log, token) = following(property)
+    withTransaction {
+      property.value = 1
+      property.value = 0
+    }
+    #expect(log.entries == ["begin", "end"])
+    token.cancel()
+  }
+
+  @Test func `who joins a transaction gets its beginning and what changes from then on`() {
+    let property = Property(0)
+    let joined = Box<(log: Log<String>, token: Subscription)?>(nil)
+    withTransaction {
+      property.value = 1
+      joined.value = following(property)
+      #expect(joined.value?.log.entries == ["begin"])
+      property.value = 2
+    }
+    #expect(joined.value?.log.entries == ["begin", "1 -> 2", "end"])
+  }
+
+  @Test func `who leaves a transaction gets an end`() {
+    let property = Property(0)
+    let (log, token) = following(property)
+    withTransaction {
+      property.value = 1
+      token.cancel()
+      #expect(log.entries == ["begin", "end"])
+      property.value = 2
+    }
+    #expect(log.entries == ["begin", "end"])
+  }
+
+  @Test func `who joins after the last set of a transaction has the value already`() {
+    let property = Property(0)
+    let log = Log<Int>()
+    let future = Log<Int>()
+    let bag = SubscriptionBag()
+    withTransaction {
+      property.value = 1
+      property.subscribe { log.add($0) }.stored(in: bag)
+      property.subscribe(from: .future) { future.add($0) }.stored(in: bag)
+      #expect(log.entries == [1])
+    }
+    #expect(log.entries == [1])
+    #expect(future.entries == [])
+    property.value = 2
+    #expect(log.entries == [1, 2])
+    #expect(future.entries == [2])
+  }
+
+  @Test func `transactions of several threads leave every follower with balanced updates`() {
+    let property = Property(0)
+    let (log, token) = following(property)
+    onThreads(4) { thread in
+      for n in 0..<500 {
+        if thread == 3 {
+          let (other, token) = following(property)
+          token.cancel()
+          let seen = other.entries
+          if !seen.isEmpty {
+            #expect(seen.first == "begin")
+            #expect(seen.last == "end")
+          }
+        } else {
+          withTransaction {
+            property.value = n
+            property.value = n + 1
+          }
+        }
+      }
+    }
+    var isOpen = false
+    for entry in log.entries {
+      switch entry {
+      case "begin":
+        #expect(!isOpen)
+        isOpen = true
+      case "end":
+        #expect(isOpen)
+        isOpen = false
+      default: #expect(isOpen)
+      }
+    }
+    #expect(!isOpen)
+    token.cancel()
+  }
+}
+
+@Suite struct `Transactions and bindings` {
+  @Test func `a transaction travels through a binding once`() {
+    let master = Property(0)
+    let slave = Property(0)
+    let binding = master.bind(to: slave)
+    let (log, token) = following(slave)
+    withTransaction { for n in 1...3 { master.value = n } }
+    #expect(log.entries == ["begin", "0 -> 3", "end"])
+    withExtendedLifetime((binding, token)) {}
+  }
+
+  @Test func `a binding made inside a transaction takes part in it`() {
+    let master = Property(0)
+    let slave = Property(9)
+    let (log, token) = following(slave)
+    let bag = SubscriptionBag()
+    withTransaction {
+      master.value = 1
+      master.bind(to: slave).stored(in: bag)
+      #expect(slave.value == 1)
+      #expect(log.entries == ["begin"])
+    }
+    #expect(log.entries == ["begin", "9 -> 1", "end"])
+    master.value = 2
+    #expect(slave.value == 2)
+    token.cancel()
+  }
+
+  @Test func `a combination of a property and what is bound to it is told once`() {
+    let master = Property(0)
+    let slave = Property(0)
+    let binding = master.bind(to: slave)
+    let log = Log<[Int]>()
+    let token = combineLatest(master, slave).subscribe(from: .future) { log.add([$0, $1]) }
+    withTransaction { master.value = 1 }
+    #expect(log.entries == [[1, 1]])
+    withExtendedLifetime((binding, token)) {}
+  }
+}
+
+@Suite struct `Transactions and combinations` {
+  @Test func `a combination of combinations is told once, whatever comes first`() {
+    let a = Property(1)
+    let b = Property(1)
+    let sum = combineLatest(a, b).map { $0 + $1 }
+    let log = Log<[Int]>()
+    // The outer ones hear of `a` before the inner ones do.
+    let token = combineLatest(a, combineLatest(b, sum).map { $0 * $1 }).subscribe(from: .future) { log.add([$0, $1]) }
+    withTransaction {
+      a.value = 2
+      b.value = 3
+    }
+    #expect(log.entries == [[2, 15]])
+    token.cancel()
+  }
+
+  @Test func `a combination is told once also while another thread delivers one of the properties`() {
+    for first in [true, false] {
+      let a = Property(0)
+      let b = Property(0)
+      let log = Log<[Int]>()
+      let entered = DispatchSemaphore(value: 0)
+      let committed = DispatchSemaphore(value: 0)
+      let bag = SubscriptionBag()
+      (first ? a : b).subscribe(from: .future) { value in
+        if value == 1 {
+          entered.signal()
+          committed.wait()
+        }
+      }.stored(in: bag)
+      combineLatest(a, b).subscribe(from: .future) { log.add([$0, $1]) }.stored(in: bag)
+      onThreads(2) { thread in
+        if thread == 0 {
+          (first ? a : b).value = 1
+        } else {
+          entered.wait()
+          withTransaction {
+            a.value = 7
+            b.value = 8
+          }
+          committed.signal()
+        }
+      }
+      #expect(log.entries == [first ? [1, 0] : [0, 1], [7, 8]])
+      #expect(Transaction.openCount.load(ordering: .relaxed) >= 0)
+    }
+  }
+
+  @Test func `a transaction whose message is given up still ends`() {
+    let a = Property(0, pending: .latest)
+    let b = Property(0)
+    let log = Log<[Int]>()
+    let bag = SubscriptionBag()
+    a.subscribe(from: .future) { value in
+      guard value == 1 else { return }
+      withTransaction {
+        a.value = 2
+        b.value = 2
+      }
+      // Takes the place of the 2, which has not been told.
+      a.value = 3
+    }.stored(in: bag)
+    combineLatest(a, b).subscribe(from: .future) { log.add([$0, $1]) }.stored(in: bag)
+    a.value = 1
+    #expect(log.entries.last == [3, 2])
+    log.clear()
+    withTransaction {
+      a.value = 4
+      b.value = 4
+    }
+    #expect(log.entries == [[4, 4]])
+  }
+
+  @Test func `any number of writable sources are set at once`() {
+    let a = Property(1)
+    let b = Property("x")
+    let c = Property(true)
+    let d = Property(0.5)
+    let all = combine(a, b, c, d)
+    let log = Log<String>()
+    let token = all.subscribe(from: .future) { log.add("\($0.0)\($0.1)\($0.2)\($0.3)") }
+    all.value = (2, "y", false, 1.5)
+    #expect(log.entries == ["2yfalse1.5"])
+    #expect(a.value == 2 && b.value == "y" && !c.value && d.value == 1.5)
+    all.modify { $0.0 += 1 }
+    #expect(a.value == 3)
+    token.cancel()
+  }
+}
