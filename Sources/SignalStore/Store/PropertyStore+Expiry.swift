@@ -25,8 +25,8 @@ extension PropertyStore {
     while !isDone {
       let now = Moment(time: clock(), ticks: timerClock.now)
       let dropped: [History.Dropped]
-      (isDone, dropped) = guarded.withLock { $0.expire(at: now, budget: Self.expiriesAtATime, changes) }
-      changes.deliver()
+      (isDone, dropped) = guarded.withLock { $0.expire(at: now, budget: Self.expiriesAtATime, commits) }
+      commits.deliver()
       // Released without the lock.
       withExtendedLifetime(dropped) {}
     }

@@ -32,7 +32,7 @@ extension PropertyStore {
     let feed = StoreFeed(patterns: patterns, handler: handler)
     // In this order: what is committed between the two comes twice and is recognized by its
     // revision; the other way round it would be lost.
-    let subscription = changes.subscribe { commit in feed.receive(commit) }
+    let subscription = commits.subscribe { commit in feed.receive(commit) }
     feed.begin(with: snapshot(), initial: initial)
     return subscription
   }

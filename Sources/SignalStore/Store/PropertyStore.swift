@@ -38,11 +38,17 @@ public final class PropertyStore: Sendable {
   /// The limits it keeps.
   public let limits: StoreLimits
   /// Sends every commit, once it is visible to readers.
-  public let changes = Signal<Commit>()
+  ///
+  /// It can be observed, and only the store sends.
+  public var changes: DerivedSignal<Commit, Never> { commits.readOnly }
   /// Messages that are no state.
   public let signals: SignalExchange
   /// What sends messages at a given time.
   public let timers: TimerTable
+
+  /// Those who observe ``changes``.
+  package let commits = Signal<Commit>()
+  let router: ChangeRouter
 
   let clock: @Sendable () -> Timestamp
   let timerClock: any TimerClock
@@ -68,6 +74,7 @@ public final class PropertyStore: Sendable {
     signals = SignalExchange(limits: limits, clock: clock)
     self.timers = TimerTable(signals, limits: limits, timers: timers, clock: clock)
     guarded = Mutex(StoreState(epoch: epoch, limits: limits))
+    router = ChangeRouter(commits)
   }
 
   // MARK: Reading
@@ -172,7 +179,7 @@ public final class PropertyStore: Sendable {
     }
     let now = try moment(of: operations)
     let (result, dropped) = try guarded.withLock { state throws(StoreError) in
-      try state.carryOut(operations, at: now, changes)
+      try state.carryOut(operations, at: now, commits)
     }
     finish(releasing: dropped, hasTimer: now.ticks != nil)
     return result
@@ -185,7 +192,7 @@ public final class PropertyStore: Sendable {
   public func carryOut(_ operation: Operation) throws(StoreError) -> OperationResult {
     let now = try moment(of: CollectionOfOne(operation))
     let (result, dropped) = try guarded.withLock { state throws(StoreError) in
-      try state.carryOut(operation, at: now, changes)
+      try state.carryOut(operation, at: now, commits)
     }
     finish(releasing: dropped, hasTimer: now.ticks != nil)
     return result
@@ -211,7 +218,7 @@ public final class PropertyStore: Sendable {
 
   /// The part of a commit that needs no lock.
   func finish(releasing dropped: consuming History.Dropped?, hasTimer: Bool) {
-    changes.deliver()
+    commits.deliver()
     if hasTimer { setAlarm() }
   }
 }

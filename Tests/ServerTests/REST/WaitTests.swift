@@ -17,7 +17,7 @@ struct WaitTests {
 
   /// Sends a request whose answer is to come later, and returns when the server waits for it.
   private func begin(_ query: String, path: String = "a", on client: RawClient, _ fields: String = "") throws {
-    let observers = server.store.changes.observerCount
+    let observers = server.store.commits.observerCount
     try client.send("GET /properties/\(path)?\(query) HTTP/1.1\r\nHost: x\r\n\(fields)\r\n")
     try settle(at: observers + 1)
   }
@@ -25,8 +25,8 @@ struct WaitTests {
   /// Waits until so many observe the store: each loop on which a request waits does.
   private func settle(at observers: Int) throws {
     let deadline = ContinuousClock.now + LiveClient.patience
-    while server.store.changes.observerCount != observers {
-      try #require(ContinuousClock.now < deadline, "\(server.store.changes.observerCount) observers")
+    while server.store.commits.observerCount != observers {
+      try #require(ContinuousClock.now < deadline, "\(server.store.commits.observerCount) observers")
       sched_yield()
     }
   }
@@ -170,7 +170,7 @@ struct WaitTests {
     try client.send(
       "GET /properties/a?since=e.0&wait=5m HTTP/1.1\r\nHost: x\r\nOrigin: https://listed.example\r\n\r\n")
     let deadline = ContinuousClock.now + LiveClient.patience
-    while server.store.changes.observerCount == 0, ContinuousClock.now < deadline { sched_yield() }
+    while server.store.commits.observerCount == 0, ContinuousClock.now < deadline { sched_yield() }
     try server.store.set("a", "1")
     let response = try client.receive()
     #expect(response.status == 200)
@@ -190,7 +190,7 @@ struct WaitTests {
     let clients = try (0..<100).map { _ in try server.connect() }
     for client in clients { try client.send("GET /properties/a?since=e.0&wait=5m HTTP/1.1\r\nHost: x\r\n\r\n") }
     // Answered behind those, on each connection's loop, when they have begun.
-    while server.store.changes.observerCount < 2 { sched_yield() }
+    while server.store.commits.observerCount < 2 { sched_yield() }
     try server.store.set("a", "1")
     for client in clients { #expect(try client.receive().text == "1") }
     try settle(at: 0)
@@ -206,7 +206,7 @@ struct WaitTests {
       if index % 2 == 0 { client.socket.resetAtEnd() }
       waiting.append(client)
     }
-    while server.store.changes.observerCount < 2 { sched_yield() }
+    while server.store.commits.observerCount < 2 { sched_yield() }
     waiting = []
     // The wait is over long before its time: nobody observes the store, and the descriptors are free.
     try settle(at: 0)

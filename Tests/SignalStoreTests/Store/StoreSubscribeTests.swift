@@ -116,7 +116,7 @@ import Testing
       _ = consume subscription
     }
     #expect(witness == nil)
-    #expect(store.changes.observerCount == 0)
+    #expect(store.commits.observerCount == 0)
   }
 
   private func paths(_ recorder: Recorder<StoreEvent>) -> [PropertyPath?] {

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+
+public import JSON
+
+/// Why a ``StoreProperty`` has no value, or could not be given one.
+public enum StorePropertyError: Error, Sendable, CustomStringConvertible {
+  /// What the store has at this path cannot be read as a value of the property's type.
+  case otherShape(JSONText, reason: String)
+  /// The value cannot be written as JSON.
+  case notEncodable(reason: String)
+  /// The store refused the change.
+  case refused(StoreError)
+
+  /// One sentence.
+  public var description: String {
+    switch self {
+    case .otherShape(let text, let reason): "\(text.description.prefix(60)) has another shape: \(reason)"
+    case .notEncodable(let reason): "The value cannot be written as JSON: \(reason)"
+    case .refused(let error): error.description
+    }
+  }
+}
+
+/// A property of a store as one of a Swift type: setting it sets the store, and what happens there is told here.
+///
+/// ```swift
+/// let temperature = store.property("kitchen/temperature", as: Double.self)
+/// let subscription = temperature.subscribe { print($0 ?? .nan) }
+/// temperature.value = 21.5                                           // 21.5, here and for every client of a server
+/// try store.set("kitchen/temperature", JSONText(validating: "22"))   // 22.0
+/// ```
+///
+/// 1. Its value is what the store has now, nil when there is nothing at the path or something of another shape; then
+///    ``error`` says what.
+/// 2. Every change at the path is told once, in the order of the revisions, whoever made it; to observers the delivery rules
+///    of ``Property`` apply, 13 excepted: a set that does not change the JSON text is no set, because it is none for the
+///    store.
+/// 3. Setting nil removes the property from the store.
+/// 4. What cannot be read or written is told through ``error`` and ``errors``, and changes nothing. It never stops the program.
+///
+/// It keeps its store. Several of them for one path are independent of each other and agree.
+public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
+  /// What is sent: the values, nil for none.
+  public typealias Message = Value?
+
+  /// Where it is in the store.
+  public let path: PropertyPath
+  /// The store.
+  public let store: PropertyStore
+
+  /// What was found at a revision of the store.
+  private struct Reading: Sendable {
+    var revision: Revision
+    var stored: StoredValue?
+    var outcome: Result<Value?, StorePropertyError>
+
+    var value: Value? { if case .success(let value) = outcome { value } else { nil } }
+  }
+
+  /// Follows the store; never behind what observers have been told.
+  private let mirror: Property<Reading>
+  /// Kept, because the store does not.
+  private let feed: Signal<Change>
+  private let failures = Signal<StorePropertyError>()
+  private let bag = SubscriptionBag()
+
+  init(_ store: PropertyStore, _ path: PropertyPath) {
+    self.store = store
+    self.path = path
+    let mirror = Property(Self.read(store, path), skipping: { $0.revision >= $1.revision })
+    self.mirror = mirror
+    // First the subscription, then a look at the store: what is committed between comes twice, and is recognized by its
+    // revision.
+    feed = store.router.changes(at: path)
+    bag.insert(
+      feed.subscribe { change in
+        mirror.update { $0 = Self.reading(change.new, change.revision) }
+      })
+    mirror.update { $0 = Self.read(store, path) }
+    bag.insert(
+      mirror.subscribe(from: .future) { [failures] reading in
+        if case .failure(let error) = reading.outcome { failures.send(error) }
+      })
+  }
+
+  private static func read(_ store: PropertyStore, _ path: PropertyPath) -> Reading {
+    let (stored, revision) = store.read(bytes: path.bytes.span)
+    return reading(stored, revision)
+  }
+
+  private static func reading(_ stored: StoredValue?, _ revision: Revision) -> Reading {
+    guard let stored else { return Reading(revision: revision, stored: nil, outcome: .success(nil)) }
+    do {
+      let value = try stored.value.decode(as: Value.self)
+      return Reading(revision: revision, stored: stored, outcome: .success(value))
+    } catch {
+      let failure = StorePropertyError.otherShape(stored.value, reason: Self.reason(error))
+      return Reading(revision: revision, stored: stored, outcome: .failure(failure))
+    }
+  }
+
+  /// What the store has now: read there, because another thread may just be delivering the change of this one.
+  private var current: Reading {
+    let known = mirror.value
+    let path = path
+    let (stored, revision) = store.read(bytes: path.bytes.span)
+    if revision == known.revision || (stored != nil && stored === known.stored) { return known }
+    return Self.reading(stored, revision)
+  }
+
+  /// The value in the store; nil when there is none, or one of another shape.
+  ///
+  /// Setting it sets the store, nil removes it there; ``set(_:)`` throws what this tells through ``errors``.
+  public var value: Value? {
+    get { current.value }
+    set {
+      do { try set(newValue) } catch { failures.send(error) }
+    }
+  }
+
+  /// Why there is no value; nil when there is one, and when there is nothing at the path.
+  public var error: StorePropertyError? {
+    if case .failure(let error) = current.outcome { error } else { nil }
+  }
+
+  /// Tells of values of another shape that come into the store, and of sets through ``value`` that failed.
+  public var errors: DerivedSignal<StorePropertyError, Never> { failures.readOnly }
+
+  /// Sets the store; nil removes the property there.
+  ///
+  /// - Throws: ``StorePropertyError/notEncodable(reason:)`` or ``StorePropertyError/refused(_:)``; nothing is changed then.
+  public func set(_ value: Value?) throws(StorePropertyError) {
+    let operation = try operation(value, if: .any)
+    do { try store.carryOut(operation) } catch { throw .refused(error) }
+  }
+
+  /// Changes the value as one step that no other change of the store can come between.
+  ///
+  /// `change` may run again, on a newer value. What fails is told through ``errors``, and nothing is changed.
+  public func modify(_ change: (inout Value?) -> Void) {
+    while true {
+      let reading = current
+      var value = reading.value
+      change(&value)
+      // The property as it was read, not the revision of the whole store: others may change meanwhile.
+      let condition: Condition =
+        reading.stored.map { .matches(Cursor(epoch: store.epoch, revision: $0.revision)) } ?? .absent
+      do throws(StorePropertyError) {
+        let operation = try operation(value, if: condition)
+        do throws(StoreError) {
+          try store.carryOut(operation)
+          return
+        } catch {
+          if case .conditionFailed = error { continue }
+          throw .refused(error)
+        }
+      } catch {
+        return failures.send(error)
+      }
+    }
+  }
+
+  /// Puts the values into `sink`.
+  public func attach(from start: StartingPoint, _ sink: Sink<Value?, Never>) -> Subscription {
+    let link = Link()
+    link.hold(mirror.subscribe(from: start) { sink.message($0.value) })
+    // The subscription keeps the source, as that to any other property does.
+    link.onEnd { withExtendedLifetime(self) {} }
+    return link.token()
+  }
+
+  /// How many observers are subscribed.
+  public var observerCount: Int { mirror.observerCount - 1 }
+
+  /// This property with `missing` in the place of no value: reading never gives nil.
+  public func defaulting(to missing: Value) -> WritableProperty<Value> {
+    WritableProperty(
+      value: { self.value ?? missing },
+      modify: { change in
+        self.modify { value in
+          var new = value ?? missing
+          change(&new)
+          value = new
+        }
+      }
+    ) { start, sink in self.attach(from: start, Sink { sink.message($0 ?? missing) }) }
+  }
+
+  private func operation(
+    _ value: Value?, if condition: Condition
+  ) throws(StorePropertyError) -> PropertyStore.Operation {
+    guard let value else { return .delete(path, if: condition) }
+    do { return .set(path, try JSONText(encoding: value), if: condition) } catch {
+      throw .notEncodable(reason: Self.reason(error))
+    }
+  }
+
+  /// What an error of a `Codable` type says, with its place.
+  private static func reason(_ error: any Error) -> String {
+    let context: (path: [any CodingKey], text: String)? =
+      switch error {
+      case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+        DecodingError.keyNotFound(_, let context), DecodingError.dataCorrupted(let context):
+        (context.codingPath, context.debugDescription)
+      case EncodingError.invalidValue(_, let context): (context.codingPath, context.debugDescription)
+      default: nil
+      }
+    guard let context else { return "\(error)" }
+    if context.path.isEmpty { return context.text }
+    return "\(context.path.map(\.stringValue).joined(separator: "/")): \(context.text)"
+  }
+}
+
+extension PropertyStore {
+  /// The property at a path as one of a Swift type.
+  public func property<Value: Codable & Sendable>(
+    _ path: PropertyPath, as type: Value.Type = Value.self
+  ) -> StoreProperty<Value> {
+    StoreProperty(self, path)
+  }
+}
