@@ -129,6 +129,19 @@ private struct CommandFacts: Equatable {
       texts = [request.filter].compactMap { $0 }
       cursor = request.since
       flags = [request.initial, request.exit, request.oldValue]
+      let delivery = request.delivery
+      if let rate = delivery.maxRate { require(rate > 0 && rate.isFinite, "maxRate \(rate)") }
+      if let take = delivery.take { require(take > 0, "take \(take)") }
+      require(delivery.mode != .all || delivery.maxRate == nil, "a maxRate for all")
+      texts.append(
+        "\(delivery.mode?.rawValue ?? "") \(delivery.maxRate ?? 0) \(String(describing: delivery.deadband))"
+          + " \(delivery.take ?? 0) \(delivery.fields?.rawValue ?? 0) \(delivery.pointer?.description ?? "")"
+          + " \(delivery.bookmark ?? 0)")
+    case .subscribeToDemand(let patterns):
+      name = "demand"
+      FuzzTarget.check(patternCount: patterns.count)
+      for pattern in patterns { FuzzTarget.check(pattern) }
+      paths = patterns.map(\.bytes)
     case .unsubscribe(let subscription):
       name = "unsubscribe \(subscription)"
     case .write(let request):
@@ -170,8 +183,9 @@ private struct CommandFacts: Equatable {
           sends.append(send)
         }
       }
-    case .get(let path):
+    case .get(let path, let watchers):
       name = "get"
+      flags = [watchers]
       FuzzTarget.check(path)
       paths = [path.bytes]
     case .hello(let batch):

@@ -36,6 +36,8 @@ struct PatchRequest: Equatable {
 /// A command of the live protocol (`docs/protocol.md` §3).
 enum ClientCommand {
   case subscribe(SubscribeRequest)
+  /// To what others watch, of what overlaps with these patterns.
+  case subscribeToDemand([PathPattern])
   case unsubscribe(Int)
   case write(OperationRequest)
   case transact([OperationRequest])
@@ -44,7 +46,7 @@ enum ClientCommand {
   case send(SendRequest)
   /// What replaces the operations that the connection has registered for its end.
   case onDisconnect([DisconnectOperation])
-  case get(PropertyPath)
+  case get(PropertyPath, watchers: Bool)
   case ping
   /// Whether events are to come several in a message.
   case hello(batch: Bool?)
@@ -104,6 +106,9 @@ struct ClientMessage {
     case "onDisconnect":
       return .onDisconnect(try DisconnectOperation.operations(&members, tree, configuration))
     case "subscribe":
+      if members.has("demand") {
+        return .subscribeToDemand(try members.patterns("demand", limits: configuration.limits, paths: paths))
+      }
       var request = SubscribeRequest()
       request.patterns = try members.patterns("match", limits: configuration.limits, paths: paths)
       request.filter = try members.string("where")
@@ -120,7 +125,7 @@ struct ClientMessage {
       return .transact(try TransactionRequest.operations(&members, tree, configuration, limit: operationLimit))
     case "patch": return .patch(try PatchRequest(&members, configuration))
     case "get":
-      return .get(try members.path("path", limits: paths))
+      return .get(try members.path("path", limits: paths), watchers: try members.bool("watchers") ?? false)
     case "ping":
       return .ping
     case "hello":

@@ -29,12 +29,12 @@ struct JSONMembers {
     }
   }
 
-  func has(_ name: String) -> Bool { members.contains { $0.name == name } }
-
   mutating func take(_ name: String) -> JSONTree.Node? {
     guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
     return members.remove(at: index).value
   }
+
+  func has(_ name: String) -> Bool { members.contains { $0.name == name } }
 
   mutating func string(_ name: String) throws(Problem) -> String? {
     guard let node = take(name) else { return nil }

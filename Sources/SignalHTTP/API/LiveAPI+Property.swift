@@ -7,21 +7,25 @@ extension LiveAPI {
   func getProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder
   ) throws(APIError) -> Disposition {
-    let query = try Query(head, ["pointer", "since", "wait", "until"])
+    let query = try Query(head, ["pointer", "since", "wait", "until", "watchers"])
     if query.has("since") || query.has("wait") || query.has("until") {
+      guard !query.has("watchers") else {
+        throw .problem(Problem(.badQuery, "The number of watchers is not told to one who waits."))
+      }
       return try awaitProperty(encoded, head, query, &response, responder)
     }
+    let asksForWatchers = try query.bool("watchers") == true
     let pointer = try query.one("pointer")
     let (found, revision) = try read(encoded)
     let path = if let found { found.path } else { try propertyPath(encoded) }
-    try answerProperty(path, found, revision, pointer, head, &response)
+    try answerProperty(path, found, revision, pointer, head, &response, asksForWatchers: asksForWatchers)
     return .answered
   }
 
   /// Answers with the property, or with why not.
   func answerProperty(
     _ path: PropertyPath, _ found: StoredValue?, _ revision: Revision, _ pointer: String?,
-    _ head: borrowing RequestHead, _ response: inout ResponseWriter
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, asksForWatchers: Bool = false
   ) throws(APIError) {
     let tag = found.map(entityTag)
     // RFC 9110 §13.2.2: If-Match, then If-None-Match, then, without the latter, If-Modified-Since.
@@ -42,6 +46,9 @@ extension LiveAPI {
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendValidators(found, tag, revision, &response)
+    if asksForWatchers {
+      response.field("Signal-Watchers") { $0.appendJSON(service.hub.watchers.count(found.path)) }
+    }
     response.end(value.bytes)
   }
 

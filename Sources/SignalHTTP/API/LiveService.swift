@@ -19,7 +19,8 @@ final class LiveService {
   private static let filterCacheLimit = 1024
 
   init(
-    store: PropertyStore, configuration: LiveConfiguration, limits: Limits, on loop: isolated EventLoop
+    store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
+    on loop: isolated EventLoop
   ) {
     self.store = store
     self.configuration = configuration
@@ -29,7 +30,8 @@ final class LiveService {
     hub = Hub(
       store: store, bookmarkInterval: live.bookmarkInterval,
       pace: Replay.Pace(bytes: live.snapshotBytes, properties: live.scan),
-      limits: HubLimits(trackedPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes), loop: loop)
+      limits: HubLimits(trackedPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes),
+      watchers: watchers, loop: loop)
     waits = PropertyWaits(store: store, scanLimit: live.scan, loop: loop)
     loop.addParticipant(hub)
     loop.addParticipant(waits)

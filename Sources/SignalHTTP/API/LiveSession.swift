@@ -91,6 +91,16 @@ final class LiveSession: WebSocketHandler {
     case .subscribe(let request):
       try checkRoom()
       subscribe(try service.options(for: request), request, command: id, on: loop)
+    case .subscribeToDemand(let patterns):
+      try checkRoom()
+      let subscription = nextID
+      subscriptions.add(demand: patterns, id: subscription, wire: .webSocket(batched: isBatched), subscriber: self)
+      replyOK(id, on: loop) { text in
+        text.append(literal: #","subscription":"#)
+        text.appendJSON(subscription)
+        Self.appendRevision(store.revision, to: &text)
+      }
+      if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
     case .unsubscribe(let subscription):
       guard subscriptions.remove(subscription) || signals.remove(subscription) else {
         throw Problem(.noSuchSubscription, "The connection has no subscription \(subscription).")
@@ -114,12 +124,15 @@ final class LiveSession: WebSocketHandler {
         text.append(literal: #","changed":"#)
         text.appendJSON(result.results.count { $0.outcome != .unchanged })
       }
-    case .get(let path):
+    case .get(let path, let watchers):
       let (found, revision) = store.read(bytes: path.bytes.span)
       guard let stored = found else { throw service.notFound(path, at: revision) }
       replyOK(id, on: loop) { text in
         text.append(UInt8(ascii: ","))
         service.appendMembers(of: stored, to: &text)
+        guard watchers else { return }
+        text.append(literal: #","watchers":"#)
+        text.appendJSON(service.hub.watchers.count(path))
       }
     case .hello(let batch):
       isBatched = batch ?? isBatched

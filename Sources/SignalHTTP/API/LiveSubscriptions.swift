@@ -6,14 +6,17 @@ import SignalStore
 final class LiveSubscriptions {
   private let hub: Hub
   private var members: [(id: Int, membership: Membership)] = []
+  private var demands: [(id: Int, subscription: DemandSubscription)] = []
   /// Whether something is to be done when the socket has taken everything.
   private var hasWork = false
 
   init(hub: Hub) { self.hub = hub }
 
-  var count: Int { members.count }
+  var count: Int { members.count + demands.count }
 
-  func contains(_ id: Int) -> Bool { members.contains { $0.id == id } }
+  func contains(_ id: Int) -> Bool {
+    members.contains { $0.id == id } || demands.contains { $0.id == id }
+  }
 
   /// Registers a subscription; nothing of it is sent before `proceed`.
   func add(
@@ -28,8 +31,18 @@ final class LiveSubscriptions {
     return membership
   }
 
+  /// Registers a subscription to what others watch; nothing of it is sent before `proceed`.
+  func add(demand patterns: [PathPattern], id: Int, wire: Wire, subscriber: any Subscriber) {
+    demands.append((id, hub.subscribe(demand: patterns, id: id, wire: wire, subscriber: subscriber)))
+    hasWork = true
+  }
+
   /// Ends one; false when there is none with that id.
   func remove(_ id: Int) -> Bool {
+    if let index = demands.firstIndex(where: { $0.id == id }) {
+      hub.cancel(demands.remove(at: index).subscription)
+      return true
+    }
     guard let index = members.firstIndex(where: { $0.id == id }) else { return false }
     hub.cancel(members.remove(at: index).membership)
     return true
@@ -59,6 +72,8 @@ final class LiveSubscriptions {
   func removeAll() {
     for member in members { hub.cancel(member.membership) }
     members = []
+    for demand in demands { hub.cancel(demand.subscription) }
+    demands = []
   }
 
   /// Sends the next piece of the first beginning that is not complete, or what one missed that was behind; true when
@@ -75,6 +90,10 @@ final class LiveSubscriptions {
     for (_, membership) in members where membership.isBehind {
       guard membership.group.drained(membership, on: loop) else { continue }
       hasWork = true
+      return true
+    }
+    if let demand = demands.first(where: { $0.subscription.hasWork }) {
+      demand.subscription.proceed(on: loop)
       return true
     }
     return false

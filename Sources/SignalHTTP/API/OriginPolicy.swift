@@ -22,7 +22,8 @@ struct OriginPolicy {
     if isListed(origin) {
       response.addCommonField("Access-Control-Allow-Origin", origin.bytes)
       response.addCommonField(
-        "Access-Control-Expose-Headers", "ETag, Last-Modified, Location, Signal-Expires, Signal-Next, Signal-Revision")
+        "Access-Control-Expose-Headers",
+        "ETag, Last-Modified, Location, Signal-Expires, Signal-Next, Signal-Revision, Signal-Watchers")
       return
     }
     if origin.matches(host: head.host, port: head.port) { return }

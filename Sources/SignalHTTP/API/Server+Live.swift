@@ -15,8 +15,10 @@ extension Server {
     _ configuration: ServerConfiguration = ServerConfiguration(), store: PropertyStore,
     live: LiveConfiguration = LiveConfiguration()
   ) {
+    let watchers = Watchers()
     self.init(configuration) { loop in
-      LiveAPI(LiveService(store: store, configuration: live, limits: configuration.limits, on: loop))
+      LiveAPI(
+        LiveService(store: store, configuration: live, limits: configuration.limits, watchers: watchers, on: loop))
     }
   }
 }

@@ -29,12 +29,16 @@ final class Hub: TurnParticipant {
   /// Up to where every group has given its members everything: `routed`, except within the end of a turn.
   private(set) var settled: Revision = 0
   private var nextBookmarks: UInt64 = 0
+  /// Who watches what, on all loops.
+  let watchers: Watchers
+  private let demandBox: DemandBox
+  private var demandSubscriptions: [DemandSubscription] = []
   /// Filters that failed for a change, since the start (rule 6).
   private(set) var filterErrors = 0
 
   init(
     store: PropertyStore, bookmarkInterval: Duration, pace: Replay.Pace, limits: HubLimits = HubLimits(),
-    loop: isolated EventLoop
+    watchers: Watchers = Watchers(), loop: isolated EventLoop
   ) {
     self.store = store
     self.pace = pace
@@ -43,6 +47,8 @@ final class Hub: TurnParticipant {
     bookmarkNanoseconds = max(1, bookmarkInterval.nanosecondsClamped)
     shortestBookmark = bookmarkNanoseconds
     mailbox = Mailbox { [weak loop] in loop?.wake() }
+    self.watchers = watchers
+    demandBox = DemandBox { [weak loop] in loop?.wake() }
   }
 
   // MARK: Subscribing
@@ -68,17 +74,39 @@ final class Hub: TurnParticipant {
     let membership = Membership(
       group: group, subscriber: subscriber, replay: replay, take: take, keptLimit: limits.conflatedBytes)
     group.join(membership)
+    watchers.add(options.patterns)
     return membership
   }
 
   func cancel(_ membership: Membership) {
     let group = membership.group
-    guard group.leave(membership), group.isEmpty else { return }
+    guard group.leave(membership) else { return }
+    watchers.remove(group.key.options.patterns)
+    guard group.isEmpty else { return }
     removeTarget(of: group)
     indexes[group.key] = nil
     groups[group.index] = nil
     freeGroups.append(group.index)
     if indexes.isEmpty { detach() }
+  }
+
+  /// Begins a subscription to what others watch.
+  ///
+  /// Its first piece comes with `DemandSubscription.proceed`.
+  func subscribe(
+    demand patterns: [PathPattern], id: Int, wire: Wire, subscriber: any Subscriber
+  ) -> DemandSubscription {
+    let (watched, number) = watchers.listen(ObjectIdentifier(self)) { [demandBox] in demandBox.put($0) }
+    let subscription = DemandSubscription(
+      patterns, id: id, wire: wire, watched: watched, number: number, store: store, pieceBytes: pace.bytes,
+      subscriber: subscriber)
+    demandSubscriptions.append(subscription)
+    return subscription
+  }
+
+  func cancel(_ subscription: DemandSubscription) {
+    demandSubscriptions.removeAll { $0 === subscription }
+    if demandSubscriptions.isEmpty { watchers.ignore(ObjectIdentifier(self)) }
   }
 
   private func group(for key: SubscriptionGroup.Key, now: UInt64) -> SubscriptionGroup {
@@ -142,6 +170,7 @@ final class Hub: TurnParticipant {
     touched.removeAll(keepingCapacity: true)
     settled = progress.routed
     for group in progress.takeDue(on: loop) { group.flush(on: loop) }
+    if !demandSubscriptions.isEmpty { tellDemand(on: loop) }
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
 
@@ -170,6 +199,15 @@ final class Hub: TurnParticipant {
     }
     touchedByCommit.removeAll(keepingCapacity: true)
     progress.routed = max(progress.routed, commit.revision)
+  }
+
+  private func tellDemand(on loop: isolated EventLoop) {
+    let changes = demandBox.take()
+    guard !changes.isEmpty else { return }
+    for subscription in demandSubscriptions {
+      for demand in changes { subscription.note(demand) }
+      subscription.proceed(on: loop)
+    }
   }
 
   /// A quiet subscription's cursor must not grow older than the history (rule 8).

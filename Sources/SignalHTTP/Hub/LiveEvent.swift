@@ -154,6 +154,15 @@ struct LiveEventWriter {
     text.append(UInt8(ascii: "}"))
   }
 
+  /// A pattern that overlaps with those of a demand subscription has got its first subscription, or lost its last.
+  func appendDemand(_ pattern: PathPattern, _ isWatched: Bool, to text: inout [UInt8]) {
+    text.append(literal: #"{"type":"demand","subscription":"#)
+    text.appendJSON(subscription)
+    text.append(literal: #","match":"#)
+    text.appendJSON(utf8: pattern.bytes.span)
+    text.append(literal: isWatched ? #","watched":true}"# : #","watched":false}"#)
+  }
+
   func appendLive(_ revision: Revision, to text: inout [UInt8]) {
     appendMark(#"{"type":"live","subscription":"#, revision, to: &text)
     text.append(literal: "}")

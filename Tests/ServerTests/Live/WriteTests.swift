@@ -110,7 +110,8 @@ struct WriteTests {
     let store = PropertyStore.forTests()
     let (code, attempts) = await withCheckedContinuation { continuation in
       loop.submit { loop in
-        let service = LiveService(store: store, configuration: LiveConfiguration(), limits: Limits(), on: loop)
+        let service = LiveService(
+          store: store, configuration: LiveConfiguration(), limits: Limits(), watchers: Watchers(), on: loop)
         var attempts = 0
         var code: Problem.Code?
         do throws(Problem) {

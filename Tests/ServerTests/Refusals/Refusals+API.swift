@@ -348,6 +348,7 @@ extension Refusal {
     .request("events: an unknown field", "GET", "/events?match=a&fields=path,,value", 400, "bad_delivery"),
     .request("events: a pointer that is none", "GET", "/events?match=a&pointer=x", 400, "bad_pointer"),
     .request("events: bookmark is no number", "GET", "/events?match=a&bookmark=5s", 400, "bad_query"),
+    .request("GET: watchers while waiting", "GET", "/properties/a?watchers=true&wait=1s", 400, "bad_query"),
     .request("events: batches without a WebSocket", "GET", "/events?match=a&batch=true", 400, "unknown_parameter"),
     .request("events: no expression", "GET", "/events?match=a&where=value%20%3D%201", 400, "bad_filter"),
     .request("events: since is no cursor", "GET", "/events?match=a&since=1", 400, "bad_cursor"),

@@ -120,6 +120,14 @@ extension Refusal {
     subscribe("bookmark 0", #""match":"a","bookmark":0"#, 400, "bad_delivery"),
     subscribe("a member of set", #""match":"a","path":"a""#, 400, "unknown_member"),
 
+    .message(
+      "demand: one more than allowed", #"{"id":1,"type":"subscribe","demand":["b"]}"#, 400, "too_many_subscriptions"),
+    .message("demand: no pattern", #"{"id":1,"type":"subscribe","demand":[]}"#, 400, "bad_message"),
+    .message("demand: a bad pattern", #"{"id":1,"type":"subscribe","demand":"a//b"}"#, 400, "bad_pattern"),
+    .message(
+      "demand: too many patterns", #"{"id":1,"type":"subscribe","demand":["a","a","a","a","a"]}"#, 400,
+      "too_many_patterns"),
+    .message("demand: and match", #"{"id":1,"type":"subscribe","demand":"a","match":"a"}"#, 400, "unknown_member"),
     .message("unsubscribe: no number", #"{"id":1,"type":"unsubscribe"}"#, 400, "bad_message"),
     .message(
       "unsubscribe: what is not", #"{"id":1,"type":"unsubscribe","subscription":2}"#, 404, "no_such_subscription"),

@@ -392,3 +392,31 @@ struct DeliveryTests {
     }
   }
 }
+
+@Suite("Hub, demand")
+struct HubDemandTests {
+  @Test func `a slow client is told how it stands, not what happened in between`() async throws {
+    try await onHub { loop in
+      let test = HubUnderTest(on: loop)
+      let provider = test.connect()
+      provider.subscriptions.add(
+        demand: [.all], id: 1, wire: .webSocket(batched: false), subscriber: provider)
+      test.turn(on: loop)
+      #expect(provider.texts().count == 1)
+      provider.isBlocked = true
+      let watcher = test.connect()
+      for path in ["a", "b"] {
+        watcher.subscribe(SubscriptionOptions(patterns: [PathPattern(PropertyPath(stringLiteral: path))]), on: loop)
+        test.turn(on: loop)
+      }
+      #expect(watcher.subscriptions.remove(1))
+      test.turn(on: loop)
+      provider.isBlocked = false
+      test.turn(on: loop)
+      #expect(provider.texts() == [#"{"type":"demand","subscription":1,"match":"b","watched":true}"#])
+      test.disconnect(watcher)
+      test.turn(on: loop)
+      #expect(provider.texts() == [#"{"type":"demand","subscription":1,"match":"b","watched":false}"#])
+    }
+  }
+}

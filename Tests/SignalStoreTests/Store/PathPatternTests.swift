@@ -31,6 +31,32 @@ struct ReferenceMatcher {
 }
 
 @Suite struct PathPatternTests {
+  @Test func `patterns overlap when a path matches both`() throws {
+    let segments = ["a", "b", "*", "**"]
+    var patterns: [[String]] = segments.map { [$0] }
+    for _ in 0..<2 { patterns += patterns.flatMap { pattern in segments.map { pattern + [$0] } } }
+    // What patterns of three segments have in common has a path of six, if any.
+    var paths: [[String]] = [["a"], ["b"], ["c"]]
+    var longer = paths
+    for _ in 0..<4 {
+      longer = longer.flatMap { path in ["a", "b", "c"].map { path + [$0] } }
+      paths += longer
+    }
+    let all = Set(patterns.map { $0.joined(separator: "/") }).sorted()
+    let sample = all.enumerated().filter { $0.offset % 3 == 0 }.map(\.element)
+    let matches = try sample.map { text in
+      let pattern = try PathPattern(text)
+      return Set(
+        paths.indices.filter { pattern.matches(PropertyPath(stringLiteral: paths[$0].joined(separator: "/"))) })
+    }
+    for (first, one) in zip(sample, matches) {
+      for (second, other) in zip(sample, matches) {
+        #expect(
+          try PathPattern(first).overlaps(PathPattern(second)) == !one.isDisjoint(with: other), "\(first) \(second)")
+      }
+    }
+  }
+
   @Test(
     arguments: [
       ("a", "a", true), ("a", "b", false), ("a", "a/b", false), ("a/b", "a", false), ("a/b", "a/b", true),

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// A subscription to what others watch (`docs/protocol.md` §3.7): first the patterns that are watched now, then those
+/// that get their first subscription or lose their last.
+///
+/// What the client has not been told yet is kept as a state of each pattern, so a slow one costs no more than that.
+final class DemandSubscription {
+  private let id: Int
+  private let patterns: [PathPattern]
+  private let pieceBytes: Int
+  private let since: UInt64
+  private unowned let subscriber: any Subscriber
+  private var block: FrameBlock
+  /// Patterns whose state the client may not know.
+  private var pending: [PathPattern: Bool] = [:]
+  /// The same in the order in which they are told, from `next` on.
+  private var queue: [PathPattern] = []
+  private var next = 0
+  /// Patterns that it was told are watched.
+  private var told: Set<PathPattern> = []
+  /// Said when what was there at the beginning has been told.
+  private var live: Revision?
+
+  init(
+    _ patterns: [PathPattern], id: Int, wire: Wire, watched: [PathPattern], number: UInt64, store: PropertyStore,
+    pieceBytes: Int, subscriber: any Subscriber
+  ) {
+    self.id = id
+    self.patterns = patterns
+    self.pieceBytes = pieceBytes
+    self.subscriber = subscriber
+    since = number
+    live = store.revision
+    block = FrameBlock(wire, epoch: store.epoch)
+    for pattern in watched where concerns(pattern) { note(pattern, isWatched: true) }
+  }
+
+  private func concerns(_ pattern: PathPattern) -> Bool { patterns.contains { $0.overlaps(pattern) } }
+
+  /// Takes note of a change.
+  func note(_ demand: Watchers.Demand) {
+    guard demand.number > since, concerns(demand.pattern) else { return }
+    note(demand.pattern, isWatched: demand.isWatched)
+  }
+
+  private func note(_ pattern: PathPattern, isWatched: Bool) {
+    if pending.updateValue(isWatched, forKey: pattern) == nil { queue.append(pattern) }
+  }
+
+  private func takeNext() -> (PathPattern, isWatched: Bool)? {
+    guard next < queue.count else {
+      queue = []
+      next = 0
+      return nil
+    }
+    let pattern = queue[next]
+    next += 1
+    return pending.removeValue(forKey: pattern).map { (pattern, $0) }
+  }
+
+  /// Whether something is left to be told.
+  var hasWork: Bool { live != nil || !pending.isEmpty }
+
+  /// Tells the next piece, if the client takes it.
+  func proceed(on loop: isolated EventLoop) {
+    guard hasWork else { return }
+    guard !subscriber.isBlocked else { return subscriber.waitsForRoom() }
+    while block.count < pieceBytes, let (pattern, isWatched) = takeNext() {
+      guard told.contains(pattern) != isWatched else { continue }
+      if isWatched { told.insert(pattern) } else { told.remove(pattern) }
+      block.append { [id] in LiveEventWriter(subscription: id).appendDemand(pattern, isWatched, to: &$0) }
+    }
+    if pending.isEmpty, let revision = live {
+      live = nil
+      block.append { [id] in LiveEventWriter(subscription: id).appendLive(revision, to: &$0) }
+    }
+    let bytes = block.take()
+    if !bytes.isEmpty { subscriber.deliver(bytes, on: loop) }
+    if hasWork { subscriber.waitsForRoom() }
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+import SignalStore
+import Synchronization
+
+/// Who watches what, over all loops of a server: how many subscriptions a path has, and which patterns have any.
+final class Watchers: Sendable {
+  /// A pattern that has got its first subscription, or lost its last.
+  struct Demand: Sendable, Equatable {
+    let pattern: PathPattern
+    let isWatched: Bool
+    /// Counts these.
+    let number: UInt64
+  }
+
+  private struct State: ~Copyable {
+    /// Lists of patterns, by number.
+    var trie = PatternTrie<Int>()
+    var lists: [[PathPattern]: Int] = [:]
+    /// Subscriptions of each list.
+    var counts: [Int] = []
+    var free: [Int] = []
+    /// Subscriptions of each pattern.
+    var patterns: [PathPattern: Int] = [:]
+    /// Where loops are told of demand, of those that want to be.
+    var listeners: [ObjectIdentifier: @Sendable (Demand) -> Void] = [:]
+    var number: UInt64 = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// How many subscriptions have a pattern that matches the path.
+  func count(_ path: PropertyPath) -> Int {
+    state.withLock { state in
+      var found: [Int] = []
+      state.trie.forEachMatch(path) { found.append($0) }
+      return found.reduce(0) { $0 + state.counts[$1] }
+    }
+  }
+
+  func add(_ patterns: [PathPattern]) {
+    state.withLock { state in
+      let known = state.lists[patterns]
+      let list = known ?? state.free.popLast() ?? state.counts.count
+      if known == nil {
+        if list == state.counts.count { state.counts.append(0) }
+        state.lists[patterns] = list
+        for pattern in patterns { state.trie.add(pattern, list) }
+      }
+      state.counts[list] += 1
+      for pattern in Set(patterns) {
+        let before = state.patterns[pattern] ?? 0
+        state.patterns[pattern] = before + 1
+        if before == 0 { Self.tell(pattern, isWatched: true, &state) }
+      }
+    }
+  }
+
+  func remove(_ patterns: [PathPattern]) {
+    state.withLock { state in
+      guard let list = state.lists[patterns] else { return }
+      state.counts[list] -= 1
+      if state.counts[list] == 0 {
+        state.lists[patterns] = nil
+        state.free.append(list)
+        for pattern in patterns { state.trie.remove(pattern, list) }
+      }
+      for pattern in Set(patterns) {
+        let left = (state.patterns[pattern] ?? 1) - 1
+        state.patterns[pattern] = left == 0 ? nil : left
+        if left == 0 { Self.tell(pattern, isWatched: false, &state) }
+      }
+    }
+  }
+
+  /// Under the lock, so that a loop hears of the changes in their order; a listener only puts it into its box.
+  private static func tell(_ pattern: PathPattern, isWatched: Bool, _ state: inout State) {
+    state.number += 1
+    let demand = Demand(pattern: pattern, isWatched: isWatched, number: state.number)
+    for tell in state.listeners.values { tell(demand) }
+  }
+
+  /// Tells a loop of demand from now on, if that is not so already, and of what there is now.
+  ///
+  /// - Returns: The patterns that are watched, and the number of the last change that is in them.
+  func listen(
+    _ loop: ObjectIdentifier, _ tell: @escaping @Sendable (Demand) -> Void
+  ) -> (watched: [PathPattern], number: UInt64) {
+    state.withLock { state in
+      state.listeners[loop] = tell
+      return (Array(state.patterns.keys), state.number)
+    }
+  }
+
+  func ignore(_ loop: ObjectIdentifier) { state.withLock { $0.listeners[loop] = nil } }
+}
+
+/// Demand on its way to one loop.
+final class DemandBox: Sendable {
+  private let waiting = Mutex<[Watchers.Demand]>([])
+  private let wake: @Sendable () -> Void
+
+  init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
+
+  func put(_ demand: Watchers.Demand) {
+    let isFirst = waiting.withLock { waiting in
+      waiting.append(demand)
+      return waiting.count == 1
+    }
+    if isFirst { wake() }
+  }
+
+  func take() -> [Watchers.Demand] {
+    waiting.withLock { waiting in
+      defer { waiting = [] }
+      return waiting
+    }
+  }
+}
