@@ -26,6 +26,7 @@ let package = Package(
       name: "SignalHTTP",
       dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore"],
       exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
+      resources: [.embedInCode("API/openapi.yaml")],
       swiftSettings: fuzzed),
     .target(name: "CLibFuzzer"),
     .executableTarget(

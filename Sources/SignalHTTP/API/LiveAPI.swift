@@ -56,7 +56,7 @@ final class LiveAPI: RequestHandler {
       _ = try Query(head, [])
       response.begin(.ok)
       response.field("Content-Type", "application/yaml")
-      response.end(OpenAPIDocument.bytes)
+      response.end(PackageResources.openapi_yaml)
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
       answerHealth(loop.isDraining ? "draining" : "ready", isWell: !loop.isDraining, &response)
