@@ -114,7 +114,8 @@ final class PropertyWaits: TurnParticipant {
     var budget = scanLimit
     for commit in missed {
       budget -= commit.count
-      if budget < 0 || commit.contains(where: { $0.path == path }) { return true }
+      // The history may have gone on since the property was read: what is newer comes to the wait.
+      if budget < 0 || commit.contains(where: { $0.path == path && $0.revision <= revision }) { return true }
     }
     return false
   }

@@ -85,6 +85,21 @@ struct WaitTests {
     #expect(try client.request("GET", "/properties/a?since=e.2&wait=10ms").status == 304)
   }
 
+  @Test func `a property that comes while the request is judged is answered, not that it was missing`() throws {
+    var cursor = "e.0"
+    for round in 0..<2000 {
+      let path = "round/\(round)"
+      try client.send("GET /properties/\(path)?since=\(cursor)&wait=5m HTTP/1.1\r\nHost: x\r\n\r\n")
+      // Before the request has come, while it is judged, or behind that.
+      let moment = ContinuousClock.now + .microseconds(round * 7 % 200)
+      while ContinuousClock.now < moment {}
+      try server.store.set(path, "1")
+      let response = try client.receive()
+      try #require(response.status == 200)
+      cursor = try #require(response.value("Signal-Revision"))
+    }
+  }
+
   @Test(arguments: ["f.1", "e.99"])
   func `a cursor of another history is answered at once`(cursor: String) throws {
     try server.store.set("a", "1")
