@@ -58,8 +58,8 @@ struct OnDisconnectTests {
 
   @Test func `a client that no longer answers has ended, too`() throws {
     var limits = Limits()
-    limits.pingInterval = .milliseconds(50)
-    limits.idleTimeout = .milliseconds(100)
+    limits.pingInterval = .milliseconds(500)
+    limits.idleTimeout = .seconds(1)
     let server = try TestServer(limits: limits)
     let client = try LiveClient(server)
     _ = try register(#"{"op":"set","path":"gone","value":1}"#, on: client)
