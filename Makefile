@@ -17,11 +17,8 @@ build: ## build the server, optimized
 	@scripts/prepare.sh
 	swift build -c release --product signal-server
 
-# Some tests stop a process on purpose; a backtrace of each would take most of the time.
 test: lint ## what CI runs: lint, build with warnings as errors, all tests; ARGS="--filter X" passes flags on
-	@scripts/prepare.sh
-	swift build --build-tests
-	SWIFT_BACKTRACE=enable=no swift test --skip-build --parallel $(ARGS)
+	@scripts/test.sh $(ARGS)
 
 lint: ## check the format of sources and the syntax of scripts
 	@scripts/lint.sh $(sources)

@@ -2,6 +2,8 @@
 
 /// What a loop of clients has done so far.
 package struct LoadCounts: Sendable {
+  /// Requests that were made.
+  package var begun = 0
   /// Requests that were answered with success.
   package var answered = 0
   /// Requests that were refused, and connections that ended before their time.
@@ -19,6 +21,7 @@ package struct LoadCounts: Sendable {
 
   /// Adds what another loop has done.
   package mutating func add(_ other: LoadCounts) {
+    begun += other.begun
     answered += other.answered
     failed += other.failed
     answers.add(other.answers)
@@ -51,7 +54,6 @@ final class LoadDriver {
   let makeRequest: MakeRequest
   private let pace: LoadPace
   var counts = LoadCounts()
-  private var issued = 0
   private var start: UInt64 = 0
   private var isRunning = false
   /// Connections that could take a request, and for which none was due.
@@ -95,15 +97,15 @@ final class LoadDriver {
 
   /// The next request that is due, its number and when it was.
   private func takeDue() -> (number: Int, due: UInt64)? {
-    guard isRunning, issued < pace.count else { return nil }
+    guard isRunning, counts.begun < pace.count else { return nil }
     let now = monotonicNanoseconds()
     var due = now
     if let rate = pace.rate {
-      due = start + UInt64(Double(issued) * 1e9 / rate)
+      due = start + UInt64(Double(counts.begun) * 1e9 / rate)
       guard due <= now else { return nil }
     }
-    defer { issued += 1 }
-    return (issued, due)
+    defer { counts.begun += 1 }
+    return (counts.begun, due)
   }
 
   /// How many requests one connection may have under way.

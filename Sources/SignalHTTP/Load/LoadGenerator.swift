@@ -25,9 +25,11 @@ package final class LoadGenerator: Sendable {
 
   /// Makes loops that are idle.
   ///
-  /// - Parameter makeRequest: The bytes of a request, from its number on its loop and the monotonic time in nanoseconds.
+  /// - Parameters:
+  ///   - pace: That of each loop.
+  ///   - makeRequest: The bytes of a request, from its number on its loop and the monotonic time in nanoseconds.
   package init(
-    host: String, port: UInt16, loops: Int, pace: LoadPace,
+    host: String, port: UInt16, loops: Int, pace: (_ loop: Int) -> LoadPace,
     makeRequest: @escaping @Sendable (_ loop: Int, _ number: Int, _ now: UInt64) -> [UInt8]
   ) throws(Failure) {
     self.host = host
@@ -37,7 +39,7 @@ package final class LoadGenerator: Sendable {
       for index in 0..<max(1, loops) {
         let loop = try EventLoop(label: "signal.load.\(index)", sweepMilliseconds: 1000)
         let place = DriverPlace()
-        loop.submit { _ in
+        loop.submit { [pace = pace(index)] _ in
           place.driver = LoadDriver(pace: pace) { number, now in makeRequest(index, number, now) }
         }
         lanes.append(Lane(loop: loop, place: place))

@@ -29,6 +29,8 @@ struct BenchPlan: Sendable {
   var matching = 10
   var loops = 2
   var seconds = 10.0
+  /// Where it ends, when it has not after `seconds`.
+  var requests: Int?
   var pattern = "bench/**"
 
   /// What has to be there before it begins: for snapshots and reads.
@@ -54,6 +56,16 @@ struct BenchPlan: Sendable {
     case .fanout, .filter: 1
     case .set, .get, .mixed: connections
     case .connect: 0
+    }
+  }
+
+  /// Events that so many answered requests cause; nil where that depends on which requests they were.
+  func deliveries(ofAnswers answers: Int) -> Int? {
+    switch scenario {
+    case .set, .get, .connect: 0
+    case .fanout: answers * subscribers
+    case .filter: answers * matching
+    case .mixed: nil
     }
   }
 

@@ -7,11 +7,14 @@ struct BenchRun {
   private let server: ServerURL
   private let process: Int32?
   private let isQuiet: Bool
+  private let clock = ContinuousClock()
 
   /// How often due requests are started, and how long the end of something is waited for at a time.
   private static let tick = Duration.milliseconds(1)
   /// How long what is under way at the end may take.
   private static let patience = Duration.seconds(10)
+  /// After how long without an answer and a delivery none is expected any more.
+  private static let silence = Duration.seconds(1)
 
   init(_ plan: BenchPlan, _ server: ServerURL, process: Int32?, isQuiet: Bool) {
     self.plan = plan
@@ -51,15 +54,19 @@ struct BenchRun {
   }
 
   private func makeGenerator() throws(LoadGenerator.Failure) -> LoadGenerator {
-    var pace = LoadPace()
-    pace.window = plan.window
     // A single connection is on one loop, many are on all.
     let lanes = plan.requesters == 1 ? 1 : plan.loops
-    pace.rate = plan.rate.map { $0 / Double(lanes) }
     let host = "\(server.host):\(server.port)"
-    return try LoadGenerator(host: server.host, port: server.port, loops: plan.loops, pace: pace) {
-      [plan] loop, number, now in plan.request(number &* plan.loops &+ loop, now: now, host: host)
-    }
+    return try LoadGenerator(
+      host: server.host, port: server.port, loops: plan.loops,
+      pace: { loop in
+        var pace = LoadPace()
+        pace.window = plan.window
+        pace.rate = plan.rate.map { $0 / Double(lanes) }
+        if let requests = plan.requests { pace.count = (requests + lanes - 1 - min(loop, lanes - 1)) / lanes }
+        return pace
+      },
+      makeRequest: { [plan] loop, number, now in plan.request(number &* plan.loops &+ loop, now: now, host: host) })
   }
 
   private func measure(_ generator: LoadGenerator) async throws(LoadGenerator.Failure) -> BenchReport {
@@ -72,7 +79,6 @@ struct BenchRun {
     }
     await wait(upTo: Self.patience) { await generator.counts().live >= plan.watchers }
     try generator.connectRequesters(plan.requesters, lane: plan.requesters == 1 ? 0 : nil)
-    let clock = ContinuousClock()
     let cpu = process.flatMap(ProcessorTime.seconds)
     let start = clock.now
     generator.begin()
@@ -80,47 +86,69 @@ struct BenchRun {
     if plan.scenario == .connect {
       try await connect(generator, until: end)
     } else {
-      var told = start
-      while clock.now < end {
-        try? await clock.sleep(for: plan.rate == nil ? .milliseconds(50) : Self.tick)
-        if plan.rate != nil { generator.pump() }
-        if clock.now - told > .seconds(1) {
-          told = clock.now
-          let counts = await generator.counts()
-          progress("\(counts.answered) answers, \(counts.delivered) deliveries")
-        }
-      }
+      await request(generator, until: end)
     }
     generator.end()
-    // What has been sent is on its way to the watchers for a moment longer.
-    var counts = await generator.counts()
-    await wait(upTo: Self.patience) {
-      let before = counts
-      try? await clock.sleep(for: .milliseconds(100))
-      counts = await generator.counts()
-      return counts.delivered == before.delivered && counts.answered == before.answered
-    }
-    let seconds = (clock.now - start - .milliseconds(100)) / .seconds(1)
+    let (counts, last) = await settle(generator)
     let serverSeconds: Double? =
       if let process, let cpu, let now = ProcessorTime.seconds(of: process) { now - cpu } else { nil }
     progress("")
-    return BenchReport(plan: plan, seconds: seconds, counts: counts, serverSeconds: serverSeconds)
+    return BenchReport(plan: plan, seconds: (last - start) / .seconds(1), counts: counts, serverSeconds: serverSeconds)
+  }
+
+  /// Lets the requests be made.
+  private func request(_ generator: LoadGenerator, until end: ContinuousClock.Instant) async {
+    let pause = plan.rate == nil && plan.requests == nil ? Duration.milliseconds(50) : Self.tick
+    var told = clock.now
+    while clock.now < end {
+      try? await clock.sleep(for: pause)
+      if plan.rate != nil { generator.pump() }
+      let isTimeToTell = clock.now - told > .seconds(1)
+      guard isTimeToTell || plan.requests != nil else { continue }
+      let counts = await generator.counts()
+      if let requests = plan.requests, counts.answered + counts.failed >= requests { return }
+      if isTimeToTell {
+        told = clock.now
+        progress("\(counts.answered) answers, \(counts.delivered) deliveries")
+      }
+    }
+  }
+
+  /// What has been done when all that was begun is answered and delivered, and when that was.
+  ///
+  /// A server may leave values out for a watcher that is slow: when nothing has come for a while, nothing will.
+  private func settle(_ generator: LoadGenerator) async -> (LoadCounts, ContinuousClock.Instant) {
+    var counts = await generator.counts()
+    var last = clock.now
+    let end = last + Self.patience
+    while counts.answered + counts.failed < counts.begun
+      || plan.deliveries(ofAnswers: counts.answered) != counts.delivered
+    {
+      try? await clock.sleep(for: Self.tick)
+      let now = await generator.counts()
+      if now.answered + now.failed + now.delivered != counts.answered + counts.failed + counts.delivered {
+        last = clock.now
+        counts = now
+      } else if clock.now - last > Self.silence || clock.now > end {
+        break
+      }
+    }
+    return (counts, last)
   }
 
   /// Connects, so many at a time.
   private func connect(
     _ generator: LoadGenerator, until end: ContinuousClock.Instant
   ) async throws(LoadGenerator.Failure) {
-    let clock = ContinuousClock()
     var begun = 0
-    while clock.now < end {
+    while clock.now < end, begun < plan.requests ?? .max {
       let counts = await generator.counts()
       let room = plan.connections - (begun - counts.answered - counts.failed)
       if room <= 0 {
         try? await clock.sleep(for: .microseconds(100))
         continue
       }
-      for _ in 0..<room {
+      for _ in 0..<min(room, (plan.requests ?? .max) - begun) {
         try generator.connectWatcher(begun, target: plan.target(ofWatcher: begun), once: true)
         begun += 1
       }
@@ -132,7 +160,6 @@ struct BenchRun {
   }
 
   private func wait(upTo limit: Duration, until isTrue: () async -> Bool) async {
-    let clock = ContinuousClock()
     let end = clock.now + limit
     while await !isTrue(), clock.now < end { try? await clock.sleep(for: Self.tick) }
   }

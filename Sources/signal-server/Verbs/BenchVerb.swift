@@ -43,6 +43,9 @@ struct BenchVerb: AsyncParsableCommand {
   @Option(help: "Seconds to measure.")
   var seconds = 10.0
 
+  @Option(help: "Requests to make, or connections, when that takes less than the seconds.")
+  var requests: Int?
+
   @Option(help: "Threads of the clients.")
   var threads = 2
 
@@ -66,6 +69,7 @@ struct BenchVerb: AsyncParsableCommand {
     try check("size", size, 0...1_000_000)
     try check("keys", keys, 1...1_000_000)
     try check("matching", matching, 0...subscribers)
+    if let requests { try check("requests", requests, 1...1_000_000_000) }
     try check("threads", threads, 1...64)
     guard seconds > 0, seconds <= 86_400 else { throw ValidationError("--seconds is from 0 to 86400") }
     if let rate, !(rate > 0) || rate > 10_000_000 { throw ValidationError("--rate is from 0 to 10000000") }
@@ -83,6 +87,7 @@ struct BenchVerb: AsyncParsableCommand {
     plan.matching = matching
     plan.loops = threads
     plan.seconds = seconds
+    plan.requests = requests
     let server = try client.named() ?? ClientOptions.standard
     _ = DescriptorLimit.raise(toServe: plan.watchers + plan.requesters + plan.connections)
     let report = try await BenchRun(plan, server, process: pid, isQuiet: json).run()
