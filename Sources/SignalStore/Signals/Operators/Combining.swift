@@ -29,13 +29,19 @@ private struct Kept<each Message: Sendable>: Sendable {
   }
 }
 
-/// The values of several readable sources as one tuple.
+/// The values of any number of readable sources as one tuple.
 ///
 /// Its value is always there. Observers get a tuple after each change of a part; for a ``withTransaction(_:)`` they get one
 /// for all changes together, also when the same source is given twice. Outside of a transaction a source that is given twice
 /// makes two tuples for each change.
 public func combineLatest<each Source: ReadableSource>(
   _ source: repeat each Source
+) -> DerivedProperty<(repeat (each Source).Message)> {
+  latest(of: repeat each source)
+}
+
+func latest<each Source: ReadableSource>(
+  of source: repeat each Source
 ) -> DerivedProperty<(repeat (each Source).Message)> {
   DerivedProperty(value: { (repeat (each source).value) }) { start, sink in
     let parts = CombinationParts<repeat (each Source).Message>()
@@ -48,9 +54,15 @@ public func combineLatest<each Source: ReadableSource>(
   }
 }
 
-/// The last messages of several sources as one tuple, each time one sends, from when all have sent.
+/// The last messages of any number of sources as one tuple, each time one sends, from when all have sent.
 public func combineLatest<each Message: Sendable>(
   messages source: repeat any SignalSource<each Message, Never>
+) -> DerivedSignal<(repeat each Message), Never> {
+  latest(ofMessages: repeat each source)
+}
+
+func latest<each Message: Sendable>(
+  ofMessages source: repeat any SignalSource<each Message, Never>
 ) -> DerivedSignal<(repeat each Message), Never> {
   DerivedSignal { sink in
     let kept = Kept<repeat each Message>()
@@ -71,13 +83,19 @@ public func combineLatest<each Message: Sendable>(
   }
 }
 
-/// Several writable sources as one whose value is the tuple of theirs: setting it sets all parts in one transaction.
+/// Any number of writable sources as one whose value is the tuple of theirs: setting it sets all parts in one transaction.
 ///
 /// `modify` reads all parts and sets all parts; another thread may set one of them between the two, and is overwritten.
 public func combine<each Source: WritableSource>(
   _ source: repeat each Source
 ) -> WritableProperty<(repeat (each Source).Message)> {
-  let all = combineLatest(repeat each source)
+  writable(of: repeat each source)
+}
+
+func writable<each Source: WritableSource>(
+  of source: repeat each Source
+) -> WritableProperty<(repeat (each Source).Message)> {
+  let all = latest(of: repeat each source)
   return WritableProperty(
     value: { all.value },
     modify: { change in
