@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""The table: which rows there are, what each must show, and how results become Markdown."""
+
+import json
+import os
+import platform
+import statistics
+
+NAMES = {"signal": "Signal Server", "uws": "µWebSockets", "nats": "NATS", "mosquitto": "Mosquitto",
+         "redis": "Redis (TCP)", "nginx": "nginx"}
+
+# Key: what is shown, unit, decimals, goals. A goal is ("peer", name, factor): at most so many times the peer's;
+# ("row", key, factor): at most so many times our own value in another row; ("limit", number): at most that.
+ROWS = {
+    "fanout1.cpu": ("Fan-out, 1 in flight: CPU per delivery", "µs", 2,
+                    [("peer", "uws", 1.05), ("peer", "nats", 0.7), ("peer", "mosquitto", 0.7)]),
+    "fanout1.rate": ("… deliveries per second", "k/s", 0, []),
+    "fanout16.cpu": ("Fan-out, 16 in flight: CPU per delivery", "µs", 3, [("peer", "uws", 1)]),
+    "fanout16.rate": ("… deliveries per second", "k/s", 0, []),
+    "fanout64.cpu": ("Fan-out, 64 in flight: CPU per delivery", "µs", 3, [("peer", "nats", 1 / 3)]),
+    "fanout64.rate": ("… deliveries per second", "k/s", 0, []),
+    "fanout256.cpu": ("Fan-out, 256 in flight: CPU per delivery", "µs", 3, [("peer", "nats", 1 / 3)]),
+    "fanout256.rate": ("… deliveries per second", "k/s", 0, []),
+    "latency.p50": ("Fan-out, 100 updates/s: latency p50", "ms", 2, []),
+    "latency.p99": ("… latency p99", "ms", 2, [("peer", "uws", 1.3), ("peer", "nats", 1)]),
+    "latency.cpu": ("… CPU per delivery", "µs", 2, []),
+    "get.cpu": ("GET, 64 connections: CPU per request", "µs", 2, [("peer", "nginx", 1.05)]),
+    "get.rate": ("… requests per second", "k/s", 1, []),
+    "put.cpu": ("PUT of 200 B, nobody watches: CPU per request", "µs", 2, [("row", "get.cpu", 1.5)]),
+    "put.rate": ("… requests per second", "k/s", 1, []),
+    "put10.cpu": ("PUT of 200 B, 10 watchers: CPU per request", "µs", 2, []),
+    "put10.rate": ("… requests per second", "k/s", 1, []),
+    "idle.memory": ("Idle WebSocket with a subscription: resident memory", "B", 0, [("limit", 2048)]),
+    "idle.cpu": ("… CPU of all of them", "%", 2, [("limit", 1)]),
+    "storm.cpu": ("Connect storm: CPU per handshake, subscription, snapshot of 10", "µs", 1, [("limit", 100)]),
+    "storm.bare": ("… without a snapshot", "µs", 1, []),
+    "storm.p99": ("… p99 of a bystander's events meanwhile", "ms", 1, [("limit", 20)]),
+    "paths.cpu": ("Each subscriber its own path: CPU per update and delivery", "µs", 2, [("row", "fanout1.cpu", 2)]),
+    "filters.cpu": ("One `**`, each its own filter: CPU per update and delivery", "µs", 2,
+                    [("row", "fanout1.cpu", 2)]),
+    "single.cpu": ("… as many updates to one single subscriber", "µs", 2, []),
+    "properties.memory": ("A million properties of 50 B: memory each, beyond path and value", "B", 0,
+                          [("limit", 250)]),
+    "properties.empty": ("PUT into an almost empty store: CPU per request", "µs", 2, []),
+    "properties.same": ("… the same paths, beside the million", "µs", 2, [("row", "properties.empty", 1.2)]),
+    "properties.random": ("… any of the million", "µs", 2, [("row", "properties.empty", 1.2)]),
+    "properties.page": ("Page of 1000 from the middle of them", "ms", 2, [("limit", 5)]),
+    "properties.subscribe": ("Subscribing to a pattern for 1000 of them, with snapshot", "ms", 2, []),
+    "loops.fanout1": ("Two loops: fan-out, 1 in flight, CPU per delivery, to that of one loop", "×", 2,
+                      [("limit", 1.15)]),
+    "loops.fanout16": ("… 16 in flight", "×", 2, [("limit", 1.15)]),
+    "loops.get": ("… GET, CPU per request", "×", 2, [("limit", 1.15)]),
+    "start.listening": ("Start until `listening`", "ms", 1, [("limit", 50)]),
+    "start.size": ("Binary, stripped", "MB", 1, []),
+    "start.static-size": ("Binary with the standard library in it, stripped", "MB", 1, [("limit", 25)]),
+    "soak.memory": ("Soak: growth of resident memory from the first quarter to the last", "%", 1, [("limit", 2)]),
+    "soak.descriptors": ("Soak: growth of open descriptors", "", 0, [("limit", 0)]),
+    "soak.cpu": ("Soak: CPU", "%", 0, []),
+}
+
+MARKS = ("<!-- results: begin -->", "<!-- results: end -->")
+
+
+def unit(row):
+    return ROWS[row][1]
+
+
+def read(path):
+    """The medians by row and server, the versions, and the commands."""
+    values, versions, commands = {}, {}, []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            entry = json.loads(line)
+            if "row" in entry:
+                values.setdefault(entry["row"], {}).setdefault(entry["server"], []).append(entry["value"])
+            elif "version" in entry:
+                versions[entry["server"]] = entry["version"]
+            else:
+                commands.append((entry["date"], entry["command"]))
+    medians = {row: {server: statistics.median(list_) for server, list_ in by.items()} for row, by in values.items()}
+    return medians, versions, commands
+
+
+def goal_text(goal, ours, medians, row):
+    """A goal in words, with what came out; the ratio is in bold when it was missed."""
+    kind, *rest = goal
+    if kind == "limit":
+        return f"≤ {rest[0]:g} {unit(row)}: {verdict(ours <= rest[0])}"
+    other = medians.get(row, {}).get(rest[0]) if kind == "peer" else medians.get(rest[0], {}).get("signal")
+    name = NAMES[rest[0]] if kind == "peer" else f"“{ROWS[rest[0]][0].split(':')[0]}”"
+    if not other:
+        return f"≤ {rest[1]:.3g} × {name}: not measured"
+    ratio = ours / other
+    return f"≤ {rest[1]:.3g} × {name}: {ratio:.2f}, {verdict(ratio <= rest[1])}"
+
+
+def cell(by, name, decimals):
+    """A median; beside a peer's, ours divided by it."""
+    if name not in by:
+        return "–"
+    text = f"{by[name]:.{decimals}f}"
+    if name == "signal" or "signal" not in by or not by[name]:
+        return text
+    return f"{text} ({by['signal'] / by[name]:.2f})"
+
+
+def verdict(good):
+    return "met" if good else "**missed**"
+
+
+def machine():
+    model = "unknown processor"
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release().split('-')[0]}"
+
+
+def markdown(path):
+    """The table of all results of a file."""
+    medians, versions, commands = read(path)
+    columns = [name for name in NAMES if any(name in by for by in medians.values())]
+    lines = [f"- Machine: {machine()}",
+             "- Versions: " + ", ".join(f"{NAMES[name]}: {version}" for name, version in sorted(versions.items()))]
+    if commands:
+        lines.append(f"- Date: {commands[0][0]} to {commands[-1][0]}")
+        lines.append("- Commands: " + ", ".join(f"`{text}`" for text in dict.fromkeys(text for _, text in commands)))
+    lines += ["", "| Scenario | Unit | " + " | ".join(NAMES[name] for name in columns) + " | Goal |",
+              "|---|---|" + "--:|" * len(columns) + "---|"]
+    for row, (what, unit_, decimals, goals) in ROWS.items():
+        by = medians.get(row)
+        if not by:
+            continue
+        cells = [cell(by, name, decimals) for name in columns]
+        texts = [goal_text(goal, by["signal"], medians, row) for goal in goals] if "signal" in by else []
+        lines.append(f"| {what} | {unit_} | " + " | ".join(cells) + " | " + "; ".join(texts) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def insert(path, table):
+    """Replaces what is between the marks of a text."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    before, rest = text.split(MARKS[0], 1)
+    after = rest.split(MARKS[1], 1)[1]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(before + MARKS[0] + "\n\n" + table + "\n" + MARKS[1] + after)

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""The servers that are measured: how each is started, spoken to, and looked at from outside, and the ruler.
+
+Every server listens on 127.0.0.1 only, keeps its files in a folder that is removed, and is stopped by its process id.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Failed(Exception):
+    """A measurement that did not come to its end; the message says why."""
+
+
+def free_port():
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def output(*command):
+    """What a command prints, on either stream."""
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    return run.stdout + run.stderr
+
+
+class Server:
+    """A server that runs, or can be run."""
+
+    name = title = peer = ""
+    path = "/"
+
+    def __init__(self):
+        self.process = None
+        self.port = self.publish_port = 0
+        self.folder = ""
+
+    # What the kinds of servers say of themselves.
+
+    def missing(self):
+        """Why it cannot be measured here, or nothing."""
+        return None if shutil.which(self.program()) else f"{self.program()} is not installed"
+
+    def program(self):
+        return self.name
+
+    def version(self):
+        return ""
+
+    def command(self):
+        raise NotImplementedError
+
+    def channel(self, name):
+        """The name of a channel whose levels are joined by slashes."""
+        return name
+
+    def subscription(self, name):
+        """The address of a WebSocket that is subscribed to the channel."""
+        return self.path
+
+    # What is the same for all of them.
+
+    def start(self):
+        """Starts it, and waits until it accepts connections."""
+        self.folder = tempfile.mkdtemp(prefix="peers-")
+        self.port = free_port()
+        self.publish_port = self.port
+        log = open(os.path.join(self.folder, "log"), "wb")
+        self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, cwd=self.folder)
+        log.close()
+        for port in {self.port, self.publish_port}:
+            self.wait_for(port)
+        return self
+
+    def wait_for(self, port):
+        end = time.monotonic() + 10
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.01)
+        with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as log:
+            text = log.read()[-500:]
+        self.stop()
+        raise Failed(f"{self.title} did not start: {text}")
+
+    def stop(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process = None
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def pid(self):
+        """The process that does the work."""
+        return self.process.pid
+
+    def cpu(self):
+        """The seconds of processor time that all threads of the process have used, in user and in system mode."""
+        with open(f"/proc/{self.pid()}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    def memory(self):
+        """The bytes of memory that are resident, without what the kernel keeps for its sockets."""
+        with open(f"/proc/{self.pid()}/status", encoding="ascii", errors="replace") as file:
+            return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid()}/fd"))
+
+    def write(self, name, text):
+        """Writes a file into its folder, and returns the path."""
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+
+class SignalServer(Server):
+    """The server of this repository."""
+
+    name, title, peer = "signal", "Signal Server", "signal"
+    binary = ""
+
+    def __init__(self, loops=1, *settings):
+        super().__init__()
+        self.loops = loops
+        self.settings = settings
+
+    def missing(self):
+        if os.access(self.binary, os.X_OK):
+            return None
+        return f"{self.binary} is not there: swift build -c release --product signal-server"
+
+    def version(self):
+        return output(self.binary, "--version").strip()
+
+    def command(self):
+        return [self.binary, "serve", "--port", str(self.port), "--loops", str(self.loops), "--log-level", "error",
+                *self.settings]
+
+    def subscription(self, name):
+        return f"/events?match={name}&initial=false&oldValue=false"
+
+
+class MicroWebSockets(Server):
+    """µWebSockets by its binding for Python: one topic, published by PUT."""
+
+    name, title, peer, path = "uws", "µWebSockets", "ws", "/events"
+    python = "python3"
+
+    def missing(self):
+        if importlib.util.find_spec("socketify"):
+            return None
+        return "socketify is not installed (pip install socketify, and the system library libuv1)"
+
+    def version(self):
+        from importlib.metadata import version
+        return "socketify " + version("socketify")
+
+    def command(self):
+        return [self.python, os.path.join(HERE, "uws.py"), str(self.port)]
+
+
+class Nats(Server):
+    name, title, peer = "nats", "NATS", "nats"
+
+    def program(self):
+        return "nats-server"
+
+    def version(self):
+        return output("nats-server", "--version").strip()
+
+    def command(self):
+        self.publish_port = free_port()
+        return ["nats-server", "-c", self.write("nats.conf", (
+            f'port: {self.publish_port}\nhost: "127.0.0.1"\n'
+            f'websocket {{ port: {self.port}, host: "127.0.0.1", no_tls: true }}\n'))]
+
+    def channel(self, name):
+        return name.replace("/", ".")
+
+
+class Mosquitto(Server):
+    name, title, peer, path = "mosquitto", "Mosquitto", "mqtt", "/mqtt"
+
+    def version(self):
+        return output("mosquitto", "-h").splitlines()[0].replace(" version", "")
+
+    def command(self):
+        self.publish_port = free_port()
+        return ["mosquitto", "-c", self.write("mosquitto.conf", (
+            f"listener {self.publish_port} 127.0.0.1\nlistener {self.port} 127.0.0.1\nprotocol websockets\n"
+            "allow_anonymous true\nmax_queued_messages 0\nset_tcp_nodelay true\n"))]
+
+
+class Redis(Server):
+    name, title, peer = "redis", "Redis (TCP)", "redis"
+
+    def program(self):
+        return "redis-server"
+
+    def version(self):
+        return "redis " + re.search(r"v=(\S+)", output("redis-server", "--version"))[1]
+
+    def command(self):
+        return ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--protected-mode", "no",
+                "--save", "", "--maxclients", "15000"]
+
+
+class Nginx(Server):
+    """nginx with one worker that serves one small file."""
+
+    name, title = "nginx", "nginx"
+
+    def version(self):
+        return output("nginx", "-v").strip().replace("nginx version: nginx/", "nginx ")
+
+    def command(self):
+        self.write("x", '"0123456789abcdefgh"')
+        temporary = "".join(
+            f"{kind}_temp_path {self.folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        return ["nginx", "-c", self.write("nginx.conf", (
+            f"worker_processes 1; daemon off; user root; pid {self.folder}/pid; error_log {self.folder}/errors;"
+            "events { worker_connections 2000; } http { access_log off; keepalive_requests 1000000000;"
+            f"{temporary} server {{ listen 127.0.0.1:{self.port}; root {self.folder}; default_type text/plain; }} }}"))]
+
+    def start(self):
+        super().start()
+        os.chmod(self.folder, 0o755)
+        return self
+
+    def pid(self):
+        main = self.process.pid
+        with open(f"/proc/{main}/task/{main}/children", encoding="ascii") as file:
+            return int(file.read().split()[0])
+
+
+class Ruler:
+    """A run of `fanout` against a server. Between `ready` and `result` it publishes; until `close` it stays."""
+
+    binary = ""
+
+    def __init__(self, server, channel, *options, path=None):
+        self.command = [self.binary, "--pause", "--peer", server.peer, "--port", str(server.port),
+                        "--publish-port", str(server.publish_port), "--channel", server.channel(channel),
+                        "--path", path or server.subscription(channel), *map(str, options)]
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+
+    def line(self, what):
+        text = self.process.stdout.readline()
+        if not text:
+            raise Failed(f"{what}: {self.process.stderr.read()[-300:].strip()}")
+        report = json.loads(text)
+        if report["stalled"]:
+            self.close()
+            raise Failed(f"{what} stalled: {text.strip()}")
+        return report
+
+    def ready(self):
+        """Waits until all subscribers are there."""
+        return self.line("connecting")
+
+    def go(self):
+        """Lets it publish."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def result(self):
+        """Lets it publish, and waits for the end."""
+        self.go()
+        return self.line("publishing")
+
+    def close(self):
+        if self.process.poll() is None:
+            try:
+                self.process.communicate("\n\n", timeout=20)
+            except (subprocess.TimeoutExpired, BrokenPipeError):
+                self.process.kill()
+                self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
