@@ -167,17 +167,25 @@ final class LiveService {
     text.append(literal: "}}")
   }
 
-  /// The `ok` of a subscription to signals.
-  func appendSubscribed(id: Int, command: Int?, to text: inout [UInt8]) {
-    text.append(UInt8(ascii: "{"))
-    if let command {
-      text.append(literal: #""id":"#)
-      text.appendJSON(command)
-      text.append(UInt8(ascii: ","))
-    }
+  private static func appendSubscribed(_ id: Int, _ command: Int?, to text: inout [UInt8]) {
+    appendReply(to: command, &text)
     text.append(literal: #""type":"ok","subscription":"#)
     text.appendJSON(id)
     text.append(literal: #","revision":"#)
+  }
+
+  /// The beginning of a reply, up to its type: one to the parameters of a URL names no command.
+  static func appendReply(to command: Int?, _ text: inout [UInt8]) {
+    text.append(UInt8(ascii: "{"))
+    guard let command else { return }
+    text.append(literal: #""id":"#)
+    text.appendJSON(command)
+    text.append(UInt8(ascii: ","))
+  }
+
+  /// The `ok` of a subscription to signals.
+  func appendSubscribed(id: Int, command: Int?, to text: inout [UInt8]) {
+    Self.appendSubscribed(id, command, to: &text)
     text.appendJSON(store.revision.number)
     text.append(UInt8(ascii: "}"))
   }
@@ -186,15 +194,7 @@ final class LiveService {
   func appendSubscribed(
     _ membership: Membership, _ request: SubscribeRequest, id: Int, command: Int?, to text: inout [UInt8]
   ) {
-    text.append(UInt8(ascii: "{"))
-    if let command {
-      text.append(literal: #""id":"#)
-      text.appendJSON(command)
-      text.append(UInt8(ascii: ","))
-    }
-    text.append(literal: #""type":"ok","subscription":"#)
-    text.appendJSON(id)
-    text.append(literal: #","revision":"#)
+    Self.appendSubscribed(id, command, to: &text)
     text.appendJSON(membership.joinedAt.number)
     if let recovered = membership.recovered {
       text.append(literal: recovered ? #","recovered":true"# : #","recovered":false"#)

@@ -179,9 +179,8 @@ final class LiveSession: WebSocketHandler {
 
   private func replyOK(_ id: Int, on loop: isolated EventLoop, _ members: (inout [UInt8]) -> Void) {
     reply(on: loop) { text in
-      text.append(literal: #"{"id":"#)
-      text.appendJSON(id)
-      text.append(literal: #","type":"ok""#)
+      LiveService.appendReply(to: id, &text)
+      text.append(literal: #""type":"ok""#)
       members(&text)
       text.append(UInt8(ascii: "}"))
     }
@@ -202,12 +201,7 @@ final class LiveSession: WebSocketHandler {
 
   private func refuse(_ problem: Problem, _ id: Int?, on loop: isolated EventLoop) {
     reply(on: loop) { text in
-      text.append(UInt8(ascii: "{"))
-      if let id {
-        text.append(literal: #""id":"#)
-        text.appendJSON(id)
-        text.append(UInt8(ascii: ","))
-      }
+      LiveService.appendReply(to: id, &text)
       text.append(literal: #""type":"error","error":"#)
       problem.write(to: &text, asDocument: false)
       text.append(UInt8(ascii: "}"))

@@ -12,39 +12,12 @@ enum DisconnectOperation {
     _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration
   ) throws(Problem) -> [DisconnectOperation] {
     let limit = configuration.limits.disconnectOperations
-    guard let list = members.take("operations") else { throw members.missing("operations") }
-    guard tree.kind(of: list) == .array else { throw Problem(.badMessage, #""operations" is not an array."#) }
-    guard tree.count(of: list) <= limit else {
-      throw Problem(.tooManyOperations, "A connection has at most \(limit) operations for its end.")
-    }
-    var operations: [DisconnectOperation] = []
-    for node in tree.elements(of: list) {
-      do throws(Problem) {
-        operations.append(try operation(tree, node, configuration))
-      } catch {
-        throw error.of(operation: operations.count)
-      }
-    }
-    return operations
-  }
-
-  private static func operation(
-    _ tree: JSONTree, _ node: JSONTree.Node, _ configuration: LiveConfiguration
-  ) throws(Problem) -> DisconnectOperation {
-    guard var members = JSONMembers(tree, node, of: "An operation") else {
-      throw Problem(.badMessage, "An operation is a JSON object.")
-    }
-    guard let kind = try members.string("op") else { throw members.missing("op") }
-    let operation: DisconnectOperation
-    if kind == "send" {
-      operation = .send(try SendRequest(&members, configuration))
-    } else if let write = try OperationRequest(kind, &members, configuration) {
-      operation = .write(write)
-    } else {
+    return try members.operations(tree, limit: limit, of: "A connection's end") {
+      kind, members throws(Problem) -> DisconnectOperation in
+      if kind == "send" { return .send(try SendRequest(&members, configuration)) }
+      if let write = try OperationRequest(kind, &members, configuration) { return .write(write) }
       throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set, delete, define or send.")
     }
-    try members.end()
-    return operation
   }
 }
 

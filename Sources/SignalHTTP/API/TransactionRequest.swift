@@ -30,34 +30,46 @@ enum TransactionRequest {
   static func operations(
     _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration, limit: Int
   ) throws(Problem) -> [OperationRequest] {
-    guard let list = members.take("operations") else { throw members.missing("operations") }
-    guard tree.kind(of: list) == .array else { throw Problem(.badMessage, #""operations" is not an array."#) }
-    guard tree.count(of: list) <= limit else {
-      throw Problem(.tooManyOperations, "A transaction has at most \(limit) operations.")
+    try members.operations(tree, limit: limit, of: "A transaction") {
+      kind, members throws(Problem) -> OperationRequest in
+      if let operation = try OperationRequest(kind, &members, configuration) { return operation }
+      throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set, delete or define.")
     }
-    var operations: [OperationRequest] = []
-    operations.reserveCapacity(tree.count(of: list))
+  }
+}
+
+extension JSONMembers {
+  /// Takes the list `operations`, each an object whose `op` says what it is.
+  ///
+  /// A problem names the operation it is about.
+  ///
+  /// - Parameters:
+  ///   - limit: How many there may be.
+  ///   - whole: What they are operations of, at the beginning of a sentence.
+  ///   - read: Takes the members of an operation of that kind.
+  mutating func operations<Operation>(
+    _ tree: JSONTree, limit: Int, of whole: String,
+    _ read: (_ kind: String, _ members: inout JSONMembers) throws(Problem) -> Operation
+  ) throws(Problem) -> [Operation] {
+    guard let list = take("operations") else { throw missing("operations") }
+    guard tree.kind(of: list) == .array else { throw Problem(.badMessage, #""operations" is not an array."#) }
+    let count = tree.count(of: list)
+    guard count <= limit else { throw Problem(.tooManyOperations, "\(whole) has at most \(limit) operations.") }
+    var operations: [Operation] = []
+    operations.reserveCapacity(count)
     for node in tree.elements(of: list) {
       do throws(Problem) {
-        operations.append(try operation(tree, node, configuration))
+        guard var members = JSONMembers(tree, node, of: "An operation") else {
+          throw Problem(.badMessage, "An operation is a JSON object.")
+        }
+        guard let kind = try members.string("op") else { throw members.missing("op") }
+        let operation = try read(kind, &members)
+        try members.end()
+        operations.append(operation)
       } catch {
         throw error.of(operation: operations.count)
       }
     }
     return operations
-  }
-
-  private static func operation(
-    _ tree: JSONTree, _ node: JSONTree.Node, _ configuration: LiveConfiguration
-  ) throws(Problem) -> OperationRequest {
-    guard var members = JSONMembers(tree, node, of: "An operation") else {
-      throw Problem(.badMessage, "An operation is a JSON object.")
-    }
-    guard let kind = try members.string("op") else { throw members.missing("op") }
-    guard let operation = try OperationRequest(kind, &members, configuration) else {
-      throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set, delete or define.")
-    }
-    try members.end()
-    return operation
   }
 }
