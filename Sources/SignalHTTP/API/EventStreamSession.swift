@@ -58,7 +58,10 @@ extension EventStreamSession: Subscriber {
     stream.close(comment: reason, on: loop)
   }
 
-  func waitsForRoom() { subscriptions.waitForRoom() }
+  func waitsForRoom() {
+    subscriptions.waitForRoom()
+    stream.expectDrained()
+  }
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) {
     subscriptions.remove(membership)

@@ -231,7 +231,10 @@ extension LiveSession: Subscriber {
     socket.close(.tooSlow, reason: reason, on: loop)
   }
 
-  func waitsForRoom() { subscriptions.waitForRoom() }
+  func waitsForRoom() {
+    subscriptions.waitForRoom()
+    socket.expectDrained()
+  }
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) { subscriptions.remove(membership) }
 }

@@ -30,6 +30,8 @@ final class Connection: LoopMember {
   private var peerHasEnded = false
   /// The socket's buffer is full; a write edge will come.
   private(set) var isBlocked = false
+  /// The session is told once when all output has been sent.
+  var tellsWhenSent = false
   private var isDirty = false
   private var isServing = false
   private var willProceed = false
@@ -224,7 +226,10 @@ final class Connection: LoopMember {
     guard output.isEmpty else { return }
     switch state {
     case .open:
-      session.outputSent(self, on: loop)
+      if tellsWhenSent {
+        tellsWhenSent = false
+        session.outputSent(self, on: loop)
+      }
       if wasAbove || (!inputNeedsMore && !isServing) { serve(on: loop) }
     case .flushing: linger(on: loop)
     case .lingering, .closed: break

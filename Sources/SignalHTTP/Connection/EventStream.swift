@@ -4,7 +4,7 @@
 protocol EventStreamHandler: AnyObject {
   /// The response's head is on its way; events may be sent.
   func opened(_ stream: EventStream, on loop: isolated EventLoop)
-  /// Everything sent so far has been taken by the system.
+  /// Everything sent so far has been taken by the system, and it was asked for.
   func drained(_ stream: EventStream, on loop: isolated EventLoop)
   /// The last call.
   func closed(on loop: isolated EventLoop)
@@ -37,7 +37,13 @@ final class EventStream: Session {
   func send(frames block: [UInt8], on loop: isolated EventLoop) { connection.send(block, on: loop) }
 
   /// Asks for `drained`, also when nothing waits.
-  func askForDrained(on loop: isolated EventLoop) { connection.markDirty(on: loop) }
+  func askForDrained(on loop: isolated EventLoop) {
+    expectDrained()
+    connection.markDirty(on: loop)
+  }
+
+  /// Asks for `drained` when something waits.
+  func expectDrained() { connection.tellsWhenSent = true }
 
   /// Ends the stream behind what waits, with a comment for people who read it.
   func close(comment: String, on loop: isolated EventLoop) {

@@ -33,6 +33,9 @@ protocol Session: AnyObject {
   func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop)
 
   /// All output has been taken by the socket: a session that streams adds its next piece.
+  ///
+  /// Called once after the session has asked for it, with ``Connection/tellsWhenSent``: of the thousands of connections
+  /// that are sent an event, nearly none has anything to add.
   func outputSent(_ connection: Connection, on loop: isolated EventLoop)
 
   func deadlineReached(_ connection: Connection, on loop: isolated EventLoop)

@@ -14,6 +14,8 @@ public protocol WebSocketHandler: AnyObject {
     _ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop)
 
   /// Everything sent so far has been taken by the system: the moment to send the next piece of something long.
+  ///
+  /// Called once after each ``WebSocket/askForDrained(on:)``, or after several of them.
   func drained(_ socket: WebSocket, on loop: isolated EventLoop)
 
   /// The last call. Nothing can be sent any more.
@@ -44,6 +46,7 @@ public final class WebSocket: Session {
   /// How long the peer may take to answer, once it has been sent what it is to answer.
   private var answerTimeout: Duration?
   private var awaitsPong = false
+  private var isAskedForDrained = false
 
   init(
     on connection: Connection, handler: any WebSocketHandler, limits: Limits, acceptsBinary: Bool,
@@ -105,11 +108,22 @@ public final class WebSocket: Session {
   /// begins when it has been sent all.
   private func expectAnswer(within timeout: Duration, on loop: isolated EventLoop) {
     connection.setDeadline(after: timeout, on: loop)
-    answerTimeout = connection.isBlocked ? timeout : nil
+    guard connection.isBlocked else { return answerTimeout = nil }
+    answerTimeout = timeout
+    connection.tellsWhenSent = true
   }
 
-  /// Asks for `drained`, also when nothing waits.
-  func askForDrained(on loop: isolated EventLoop) { connection.markDirty(on: loop) }
+  /// Asks for ``WebSocketHandler/drained(_:on:)``, also when nothing waits.
+  public func askForDrained(on loop: isolated EventLoop) {
+    expectDrained()
+    connection.markDirty(on: loop)
+  }
+
+  /// Asks for it when something waits.
+  func expectDrained() {
+    isAskedForDrained = true
+    connection.tellsWhenSent = true
+  }
 
   private func write(on loop: isolated EventLoop, _ append: (inout WebSocketMachine, inout [UInt8]) -> Void) {
     if isReading { return append(&machine, &collected) }
@@ -174,6 +188,8 @@ public final class WebSocket: Session {
       self.answerTimeout = nil
       connection.setDeadline(after: answerTimeout, on: loop)
     }
+    guard isAskedForDrained else { return }
+    isAskedForDrained = false
     handler.drained(self, on: loop)
   }
 

@@ -69,7 +69,12 @@ struct SocketHandle: ~Copyable {
   }
 
   /// Sends several blocks in one call, in order (`sendmsg`, because `writev` cannot say `MSG_NOSIGNAL`).
+  ///
+  /// One block goes by `send`: there the system has no list of blocks to copy and check.
   func send(_ blocks: UnsafeMutableBufferPointer<iovec>) -> TransferOutcome {
+    if blocks.count == 1 {
+      return unsafe send(UnsafeRawBufferPointer(start: blocks[0].iov_base, count: blocks[0].iov_len))
+    }
     var message = unsafe msghdr()
     unsafe message.msg_iov = blocks.baseAddress
     unsafe message.msg_iovlen = blocks.count

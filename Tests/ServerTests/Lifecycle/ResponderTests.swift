@@ -158,6 +158,45 @@ struct ResponderTests {
     #expect(frame.code?.rawValue == 4001 && frame.reason == "enough")
     handle.send("to nobody")
   }
+
+  @Test func `a WebSocket that sends something long is told when it may go on, as often as it asks`() throws {
+    let server = try ApplicationServer { _, _ in .webSocket(Pieces(count: 5, bytes: 3_000_000)) }
+    let client = try server.webSocket()
+    for number in 1...5 {
+      guard case .binary(let piece)? = try client.next() else {
+        Issue.record("no piece")
+        return
+      }
+      #expect(piece.count == 3_000_000 && piece[0] == UInt8(number))
+    }
+    // It did not ask after the last piece, so nothing comes but the echo.
+    try client.socket.send("hello")
+    #expect(try client.next() == .text(Array("5".utf8)))
+  }
+}
+
+/// Sends a long message in pieces, each when the one before has been sent, and then tells how many it was asked for.
+private final class Pieces: WebSocketHandler {
+  private let count: Int
+  private let bytes: Int
+  private var sent = 0
+
+  init(count: Int, bytes: Int) {
+    self.count = count
+    self.bytes = bytes
+  }
+
+  func opened(_ socket: WebSocket, on loop: isolated EventLoop) { socket.askForDrained(on: loop) }
+
+  func drained(_ socket: WebSocket, on loop: isolated EventLoop) {
+    sent += 1
+    socket.send([UInt8](repeating: UInt8(sent), count: bytes).span, .binary, on: loop)
+    if sent < count { socket.askForDrained(on: loop) }
+  }
+
+  func received(_ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop) {
+    socket.send("\(sent)", on: loop)
+  }
 }
 
 private final class Shared: Sendable {
