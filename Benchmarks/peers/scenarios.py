@@ -163,12 +163,19 @@ def get(run):
         run.attempt(server, measure)
 
 
-# Every body differs from the one before: an equal value would be no change. 200 bytes.
-PUT = """local n, pad = 100000000, string.rep("x", 167)
-local head = {["Content-Type"] = "application/json"}
+# A body differs from the one before, as an equal value would be no change; 200 bytes. All are made beforehand: a client
+# that formats each while the server waits measures how the server falls asleep and wakes.
+PUT = """local requests, next = {}, 0
+init = function()
+  local head = {["Content-Type"] = "application/json"}
+  for n = 1, 256 do
+    local body = string.format('{"ts":1,"n":%d,"pad":"%s"}', 100000000 + n, string.rep("x", 167))
+    requests[n] = wrk.format("PUT", nil, head, body)
+  end
+end
 request = function()
-  n = n + 1
-  return wrk.format("PUT", %s, head, string.format('{"ts":1,"n":%%d,"pad":"%%s"}', n, pad))
+  next = next % 256 + 1
+  return requests[next]
 end
 """
 
@@ -177,12 +184,12 @@ def put(run):
     """PUT of 200 bytes to one property, which nobody watches, and which ten watch."""
     server = run.start(SignalServer())
     for _ in range(run.options.rounds):
-        count, rate, cpu = wrk(run, server, "/properties/y", PUT % "nil")
+        count, rate, cpu = wrk(run, server, "/properties/y", PUT)
         run.keep("put.cpu", server.name, cpu * 1e6 / count, requests=count)
         run.keep("put.rate", server.name, rate / 1e3)
         with Ruler(server, "z", "--subscribers", 10, "--updates", 0) as ruler:
             ruler.ready()
-            count, rate, cpu = wrk(run, server, "/properties/z", PUT % "nil")
+            count, rate, cpu = wrk(run, server, "/properties/z", PUT)
             delivered = ruler.result()["before"]
         run.keep("put10.cpu", server.name, cpu * 1e6 / count, requests=count, delivered=delivered)
         run.keep("put10.rate", server.name, rate / 1e3)
