@@ -85,10 +85,11 @@ final class LoadDriver {
     if let due = takeDue() { session.request(due, on: loop) } else { free.append(session) }
   }
 
-  /// A connection has ended.
+  /// A connection has ended: before its time, unless everything has been asked and answered.
   func isGone(_ session: RequestSession) {
     free.removeAll { $0 === session }
-    if isRunning { counts.failed += 1 }
+    let isDone = counts.begun == pace.count && counts.answered + counts.failed == counts.begun
+    if isRunning, !isDone { counts.failed += 1 }
   }
 
   func watcherIsGone() {
