@@ -28,7 +28,7 @@ final class EventStreamSession: EventStreamHandler {
       signals.add(options, request, id: 1, wire: wire, subscriber: self)
       block.append { service.appendSubscribed(id: 1, command: nil, to: &$0) }
     }
-    deliver(block.take(), on: loop)
+    stream.send(frames: block.take(), on: loop)
     drained(stream, on: loop)
   }
 
@@ -49,7 +49,10 @@ extension EventStreamSession: Subscriber {
 
   var isOverloaded: Bool { stream.isBlocked && stream.backlog > service.highWaterMark }
 
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) { stream.send(frames: block, on: loop) }
+  func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool {
+    stream.send(frames: block, on: loop)
+    return isOverloaded
+  }
 
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)

@@ -222,7 +222,9 @@ extension LiveSession: Subscriber {
 
   var isOverloaded: Bool { socket.isBlocked && socket.backlog > service.highWaterMark }
 
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) { socket.send(frames: block, on: loop) }
+  func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool {
+    socket.send(frames: block, on: loop) && socket.backlog > service.highWaterMark
+  }
 
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)

@@ -57,6 +57,7 @@ struct OutputQueue {
   /// Must not be called when empty.
   func withBlocks<Result>(_ body: (UnsafeMutableBufferPointer<Block>) -> Result) -> Result {
     let blocks = min(1 + rest.count - nextInRest, Self.gatherLimit)
+    if blocks == 1 { return unsafe withFirst(body) }
     // Uninitialised stack memory; `gather` fills exactly `blocks` of it before `body` sees it.
     return unsafe withUnsafeTemporaryAllocation(of: Block.self, capacity: blocks) { memory in
       unsafe gather(0, blocks, memory, body)
@@ -67,6 +68,17 @@ struct OutputQueue {
   @unsafe struct Block {
     let start: UnsafeMutableRawPointer?
     let count: Int
+  }
+
+  /// The usual case, without a list of blocks.
+  private func withFirst<Result>(_ body: (UnsafeMutableBufferPointer<Block>) -> Result) -> Result {
+    unsafe first.withUnsafeBytes { bytes in
+      let start = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { unsafe $0 + offset })
+      var block = unsafe Block(start: start, count: bytes.count - offset)
+      return unsafe withUnsafeMutablePointer(to: &block) {
+        unsafe body(UnsafeMutableBufferPointer(start: $0, count: 1))
+      }
+    }
   }
 
   /// Recursion keeps every array's storage pinned while the pointers to it are used.

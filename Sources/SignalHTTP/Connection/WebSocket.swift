@@ -86,11 +86,13 @@ public final class WebSocket: Session {
   /// Sends a text message.
   public func send(_ text: String, on loop: isolated EventLoop) { send(text.utf8.span, .text, on: loop) }
 
-  /// Sends frames that have been written already and are shared with others.
-  func send(frames block: [UInt8], on loop: isolated EventLoop) {
-    guard machine.maySend else { return }
+  /// Sends frames that have been written already and are shared with others; ``isBlocked`` behind them.
+  func send(frames block: [UInt8], on loop: isolated EventLoop) -> Bool {
+    guard machine.maySend else { return false }
     sendCollected(on: loop)
+    let connection = connection
     connection.send(block, on: loop)
+    return connection.isBlocked
   }
 
   /// Begins the closing handshake.

@@ -9,7 +9,10 @@ protocol Subscriber: AnyObject {
   var isBlocked: Bool { get }
   /// The socket takes nothing at the moment, and more than the high-water mark waits.
   var isOverloaded: Bool { get }
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop)
+  /// Takes bytes.
+  ///
+  /// - Returns: ``isOverloaded``, behind them: asking for it by itself would look every subscriber up twice.
+  @discardableResult func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool
   /// Ends the subscriber, telling it from where to resume (rule 5); see ``Membership/reached(settled:)``.
   func tooSlow(on loop: isolated EventLoop)
   /// A subscription waits for the socket to have taken everything; see ``SubscriptionGroup/drained(_:on:)``.
@@ -106,15 +109,15 @@ final class Membership {
     }
     if mode == .all {
       if subscriber.isOverloaded { return subscriber.tooSlow(on: loop) }
-      return send(bytes, marks, on: loop)
+      send(bytes, marks, on: loop)
+      return
     }
-    send(bytes, marks, on: loop)
-    if subscriber.isOverloaded { group.fallBehind(self) }
+    if send(bytes, marks, on: loop) { group.fallBehind(self) }
   }
 
-  /// Gives bytes to the connection: all of them, or up to the last event that is wanted.
-  func send(_ bytes: [UInt8], _ marks: [EventMark], on loop: isolated EventLoop) {
-    if bytes.isEmpty { return }
+  /// Gives bytes to the connection: all of them, or up to the last event that is wanted; true when it is overloaded then.
+  @discardableResult func send(_ bytes: [UInt8], _ marks: [EventMark], on loop: isolated EventLoop) -> Bool {
+    if bytes.isEmpty { return false }
     guard let wanted else { return subscriber.deliver(bytes, on: loop) }
     let wire = group.key.wire
     for mark in marks.prefix(wanted) { complete = mark.resumeAt ?? complete }
@@ -125,6 +128,7 @@ final class Membership {
     block.append(resumeAt: complete, name: "end") { [group, complete] in group.writer.appendEnd(complete, to: &$0) }
     subscriber.deliver(block.take(), on: loop)
     subscriber.ended(self, on: loop)
+    return false
   }
 
   // MARK: Behind

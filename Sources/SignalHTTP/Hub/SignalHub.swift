@@ -226,7 +226,10 @@ final class SignalMembership {
 
   fileprivate func deliver(_ block: [UInt8], on loop: isolated EventLoop) {
     if isLive {
-      if !subscriber.isOverloaded { return subscriber.deliver(block, on: loop) }
+      if !subscriber.isOverloaded {
+        subscriber.deliver(block, on: loop)
+        return
+      }
     } else if waitingBytes <= subscriber.highWaterMark {
       waiting.append(block)
       waitingBytes += block.count

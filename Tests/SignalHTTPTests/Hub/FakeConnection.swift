@@ -51,7 +51,10 @@ final class FakeConnection: Subscriber {
 
   // MARK: Subscriber
 
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) { output.append((block, loop.now)) }
+  func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool {
+    output.append((block, loop.now))
+    return isOverloaded
+  }
 
   func tooSlow(on loop: isolated EventLoop) {
     closed = (true, subscriptions.reached)

@@ -25,7 +25,10 @@ private final class Probe: Subscriber {
   var highWaterMark: Int { .max }
   var isBlocked: Bool { false }
   var isOverloaded: Bool { false }
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) { bytes += block }
+  func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool {
+    bytes += block
+    return isOverloaded
+  }
   func tooSlow(on loop: isolated EventLoop) {}
   func waitsForRoom() {}
   func ended(_ membership: Membership, on loop: isolated EventLoop) {}
