@@ -72,9 +72,10 @@ struct Checker {
     case .binary(let operation, let left, let right):
       return try binary(operation, types[left], types[right], node.position)
     case .and(let left, let right), .or(let left, let right):
-      for type in [types[left], types[right]] where !type.mayBeBool {
+      if !types[left].mayBeBool || !types[right].mayBeBool {
         let symbol = if case .and = node.kind { "&&" } else { "||" }
-        try refuse("'\(symbol)' needs bools, not \(type)", at: node.position)
+        let wrong = types[left].mayBeBool ? types[right] : types[left]
+        try refuse("'\(symbol)' needs bools, not \(wrong)", at: node.position)
       }
       return .bool
     case .conditional(let condition, let then, let otherwise):
@@ -183,13 +184,15 @@ struct Checker {
   }
 
   private func isOrdered(_ left: CELType, _ right: CELType) -> Bool {
-    for type in [left, right] {
-      switch type {
-      case .dyn, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration: break
-      default: return false
-      }
-    }
+    guard hasOrder(left), hasOrder(right) else { return false }
     return left == .dyn || right == .dyn || left == right || left.isNumeric && right.isNumeric
+  }
+
+  private func hasOrder(_ type: CELType) -> Bool {
+    switch type {
+    case .dyn, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration: true
+    default: false
+    }
   }
 
   private func isContainer(_ container: CELType, of element: CELType) -> Bool {

@@ -58,6 +58,11 @@ struct Compiler {
     self.syntax = syntax
     self.environment = environment
     self.limits = limits
+    let count = syntax.nodes.count
+    literals.reserveCapacity(count)
+    instructions.reserveCapacity(count + 4)
+    positions.reserveCapacity(count + 4)
+    tasks.reserveCapacity(16)
     for node in syntax.nodes {
       let literal = literal(node.kind) ?? folded(node)
       literals.append(literal)
@@ -100,6 +105,7 @@ struct Compiler {
   ///
   /// One that fails is left to fail when it is evaluated.
   private mutating func folded(_ node: Syntax.Node) -> Value? {
+    guard mayBeKnown(node.kind) else { return nil }
     let parts: [Syntax.ID]
     var code: [Instruction] = []
     switch node.kind {
@@ -130,6 +136,18 @@ struct Compiler {
     }
     guard let value = result(of: push + code, values) else { return nil }
     return known.add(value, as: .constants)
+  }
+
+  /// Whether the first part of an operation is known; of most it is not, and then nothing has to be tried.
+  private func mayBeKnown(_ kind: Syntax.Kind) -> Bool {
+    switch kind {
+    case .not(let part), .negate(let part), .binary(_, let part, _), .index(let part, _, false),
+      .call(_, receiver: let part?, _):
+      literals[part] != nil
+    case .call(_, receiver: nil, let arguments): arguments.first.map { literals[$0] != nil } ?? true
+    case .map: true
+    default: false
+    }
   }
 
   private func result(of code: [Instruction], _ values: [Value]) -> CELValue? {
@@ -217,7 +235,12 @@ struct Compiler {
   }
 
   /// The tasks are done in this order, before all that are waiting.
-  private mutating func next(_ tasks: [Task]) { self.tasks.append(contentsOf: tasks.reversed()) }
+  private mutating func next<let count: Int>(_ tasks: InlineArray<count, Task>) {
+    for place in tasks.indices.reversed() { self.tasks.append(tasks[place]) }
+  }
+
+  /// The same for tasks whose number is not the same for all nodes of their kind.
+  private mutating func next(all tasks: [Task]) { self.tasks.append(contentsOf: tasks.reversed()) }
 
   private mutating func visit(_ id: Syntax.ID) {
     let node = syntax.nodes[id]
@@ -261,14 +284,14 @@ struct Compiler {
       ])
     case .list(let elements):
       next(
-        [.emit(.newList, position)]
+        all: [.emit(.newList, position)]
           + elements.flatMap { element -> [Task] in
             let place = syntax.nodes[element.value].position
             return [.node(element.value), .emit(element.isOptional ? .appendOptional : .append, place)]
           })
     case .map(let entries):
       next(
-        [.emit(.newMap, position)]
+        all: [.emit(.newMap, position)]
           + entries.flatMap { entry -> [Task] in
             let place = syntax.nodes[entry.key].position
             return [
@@ -319,7 +342,7 @@ struct Compiler {
     // All overloads of a name are one function; which of them is meant depends on the values.
     let overloads = Functions.overloads(name, isMember: receiver != nil)
     guard let function = overloads.first?.function, overloads.contains(where: { $0.takes(all.count) }), all.count < 256
-    else { return next(all.map { .node($0) } + [.emit(.refuse(count), position)]) }
+    else { return next(all: all.map { .node($0) } + [.emit(.refuse(count), position)]) }
     if function == .or || function == .orValue {
       let end = label()
       return next([
@@ -327,7 +350,7 @@ struct Compiler {
         .emit(.call(function, count), position), .place(end),
       ])
     }
-    next(all.map { .node($0) } + [.emit(.call(function, count), position)])
+    next(all: all.map { .node($0) } + [.emit(.call(function, count), position)])
   }
 
   /// The number of a pattern that is compiled with the program.
@@ -363,7 +386,7 @@ struct Compiler {
       tasks += [.emit(.constant(constant(Value(1))), position), .emit(.equal, position)]
     }
     tasks.append(.place(end))
-    next(tasks)
+    next(all: tasks)
   }
 
   private mutating func use(_ slot: Int, at position: Int) -> UInt8 {

@@ -227,6 +227,7 @@ import JSON
 
   // MARK: - Logic (langdef "Logical Operators")
 
+  // Mutating, all of them, though they change nothing: a borrowed evaluator would be copied to where it can be borrowed.
   private mutating func branch(_ otherwise: Int, _ end: Int) -> Int? {
     let condition = pop()
     guard condition.kind == .bool else {
@@ -236,20 +237,20 @@ import JSON
     return condition.bool ? nil : otherwise
   }
 
-  private func not(_ operand: Value) -> Value {
+  private mutating func not(_ operand: Value) -> Value {
     if operand.kind == .bool { return Value(!operand.bool) }
     return operand.isError ? operand : error(.noMatchingOverload)
   }
 
   /// One operand that is `false` decides, whatever the other is.
-  private func and(_ left: Value, _ right: Value) -> Value {
+  private mutating func and(_ left: Value, _ right: Value) -> Value {
     if left.isFalse || right.isFalse { return .false }
     if left.isTrue, right.isTrue { return .true }
     return firstError(left, right)
   }
 
   /// One operand that is `true` decides, whatever the other is.
-  private func or(_ left: Value, _ right: Value) -> Value {
+  private mutating func or(_ left: Value, _ right: Value) -> Value {
     if left.isTrue || right.isTrue { return .true }
     if left.isFalse, right.isFalse { return .false }
     return firstError(left, right)

@@ -67,6 +67,12 @@ enum Functions {
     "transformMapEntry", "optMap", "optFlatMap",
   ]
 
+  /// The first words of names with dots: of functions, and of the types of times.
+  static let namespaces = Set(
+    (globals.keys + globalMacros + ["google."]).compactMap { name in
+      name.firstIndex(of: ".").map { String(name[..<$0]) }
+    })
+
   static func overloads(_ name: String, isMember: Bool) -> [Signature] {
     (isMember ? members : globals)[name] ?? []
   }

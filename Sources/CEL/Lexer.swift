@@ -81,7 +81,12 @@ struct Lexer {
   }
 
   private mutating func kind(startingWith byte: UInt8) throws(CELError) -> Token.Kind {
-    if let string = try stringLiteral() { return string }
+    switch byte | 0x20 {
+    // Quotes, with and without the bit; letters that may stand before them.
+    case UInt8(ascii: "\"") | 0x20, UInt8(ascii: "'") | 0x20, UInt8(ascii: "r"), UInt8(ascii: "b"):
+      if let string = try stringLiteral() { return string }
+    default: break
+    }
     if Self.isNameStart(byte) {
       repeat { advance() } while Self.isNamePart(peek())
       return .name
@@ -120,23 +125,34 @@ struct Lexer {
   }
 
   private mutating func symbol() -> Token.Symbol? {
-    let pair: Token.Symbol? =
-      switch (peek(), peek(1)) {
-      case (UInt8(ascii: "&"), UInt8(ascii: "&")): .and
-      case (UInt8(ascii: "|"), UInt8(ascii: "|")): .or
-      case (UInt8(ascii: "="), UInt8(ascii: "=")): .equal
-      case (UInt8(ascii: "!"), UInt8(ascii: "=")): .notEqual
-      case (UInt8(ascii: "<"), UInt8(ascii: "=")): .lessEqual
-      case (UInt8(ascii: ">"), UInt8(ascii: "=")): .greaterEqual
-      default: nil
-      }
-    if let pair {
-      advance(2)
-      return pair
+    let endsWithEqual = peek(1) == UInt8(ascii: "=")
+    let symbol: Token.Symbol
+    switch peek() {
+    case UInt8(ascii: "("): symbol = .leftParenthesis
+    case UInt8(ascii: ")"): symbol = .rightParenthesis
+    case UInt8(ascii: "["): symbol = .leftBracket
+    case UInt8(ascii: "]"): symbol = .rightBracket
+    case UInt8(ascii: "{"): symbol = .leftBrace
+    case UInt8(ascii: "}"): symbol = .rightBrace
+    case UInt8(ascii: "."): symbol = .dot
+    case UInt8(ascii: ","): symbol = .comma
+    case UInt8(ascii: ":"): symbol = .colon
+    case UInt8(ascii: "?"): symbol = .question
+    case UInt8(ascii: "+"): symbol = .plus
+    case UInt8(ascii: "-"): symbol = .minus
+    case UInt8(ascii: "*"): symbol = .star
+    case UInt8(ascii: "/"): symbol = .slash
+    case UInt8(ascii: "%"): symbol = .percent
+    case UInt8(ascii: "&") where peek(1) == UInt8(ascii: "&"): symbol = .and
+    case UInt8(ascii: "|") where peek(1) == UInt8(ascii: "|"): symbol = .or
+    case UInt8(ascii: "=") where endsWithEqual: symbol = .equal
+    case UInt8(ascii: "!"): symbol = endsWithEqual ? .notEqual : .not
+    case UInt8(ascii: "<"): symbol = endsWithEqual ? .lessEqual : .less
+    case UInt8(ascii: ">"): symbol = endsWithEqual ? .greaterEqual : .greater
+    default: return nil
     }
-    guard let single = Token.Symbol(rawValue: String(UnicodeScalar(peek()))) else { return nil }
-    advance()
-    return single
+    advance(symbol.rawValue.utf8.count)
+    return symbol
   }
 
   private mutating func quotedName() throws(CELError) -> Token.Kind {

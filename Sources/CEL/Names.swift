@@ -2,8 +2,15 @@
 
 /// Names: which are reserved, and which the author of a misspelt one may have meant.
 enum Names {
-  /// Words of the grammar: never a name, not even of a field.
-  static let keywords: Set<String> = ["false", "in", "null", "true"]
+  /// Whether it is a word of the grammar: never a name, not even of a field.
+  static func isKeyword(_ name: String) -> Bool {
+    switch name.utf8.count {
+    case 2: name == "in"
+    case 4: name == "null" || name == "true"
+    case 5: name == "false"
+    default: false
+    }
+  }
 
   /// Words kept free for languages that embed expressions; fine as names of fields.
   static let reserved: Set<String> = [

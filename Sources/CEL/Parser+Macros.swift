@@ -136,7 +136,7 @@ extension Parser {
   }
 
   private func isName(followedBy symbol: Token.Symbol) -> Bool {
-    guard token.kind == .name, !Names.keywords.contains(text(token)) else { return false }
+    guard token.kind == .name, !Names.isKeyword(text(token)) else { return false }
     var ahead = lexer
     return (try? ahead.next())?.kind == .symbol(symbol)
   }

@@ -42,7 +42,7 @@ extension Parser {
   private mutating func fieldName() throws(CELError) -> String {
     var name = text(token)
     switch token.kind {
-    case .name where !Names.keywords.contains(name): break
+    case .name where !Names.isKeyword(name): break
     case .quotedName: name = String(name.dropFirst().dropLast())
     default: throw unexpected("the name of a field")
     }
@@ -140,13 +140,13 @@ extension Parser {
   }
 
   private mutating func literalWord(_ word: String) throws(CELError) -> Syntax.ID? {
+    guard Names.isKeyword(word) else { return nil }
     let kind: Syntax.Kind
     switch word {
     case "true": kind = .bool(true)
     case "false": kind = .bool(false)
     case "null": kind = .null
-    case "in": throw unexpected("a value")
-    default: return nil
+    default: throw unexpected("a value")
     }
     let position = token.start
     try advance()
@@ -176,32 +176,43 @@ extension Parser {
   ///
   /// Nothing here throws: what cannot be read ends the name, and is reported when it is its turn.
   private func resolve(isAbsolute: Bool) -> Resolution {
-    var ahead = self
+    var lexer = lexer
+    var next = token
     var name = ""
     var best: Resolution?
     var parts = 0
     // No name that means something has more parts than this.
-    while ahead.token.kind == .name, parts < 16 {
-      let part = ahead.text(ahead.token)
-      guard parts == 0 || !Names.keywords.contains(part) else { break }
-      name += parts == 0 ? part : ".\(part)"
+    while next.kind == .name, parts < 16 {
+      let part = text(next)
+      guard parts == 0 || !Names.isKeyword(part) else { break }
+      name = parts == 0 ? part : "\(name).\(part)"
       parts += 1
-      guard (try? ahead.advance()) != nil else { break }
-      let meaning = ahead.meaning(of: name, isAbsolute: isAbsolute)
+      guard let behind = try? lexer.next() else { break }
+      next = behind
+      let meaning = meaning(of: name, isAbsolute: isAbsolute, isCall: next.kind == .symbol(.leftParenthesis))
       if case .none = meaning {
       } else {
-        best = Resolution(meaning: meaning, lexer: ahead.lexer, token: ahead.token)
+        best = Resolution(meaning: meaning, lexer: lexer, token: next)
       }
-      guard ahead.isAt(.dot), (try? ahead.advance()) != nil else { break }
+      guard next.kind == .symbol(.dot), parts > 1 || mayGoOn(behind: name), let behind = try? lexer.next() else {
+        break
+      }
+      next = behind
     }
-    return best ?? Resolution(meaning: .none, lexer: lexer, token: token)
+    return best ?? Resolution(meaning: .none, lexer: self.lexer, token: token)
   }
 
-  private func meaning(of name: String, isAbsolute: Bool) -> Meaning {
+  /// Whether some name that means something begins with this word and a dot: of nearly all that are looked at none does.
+  private func mayGoOn(behind word: String) -> Bool {
+    if !environment.container.isEmpty || Functions.namespaces.contains(word) { return true }
+    return environment.variables.contains { $0.name.utf8.count > word.utf8.count + 1 && $0.name.hasPrefix("\(word).") }
+  }
+
+  private func meaning(of name: String, isAbsolute: Bool, isCall: Bool) -> Meaning {
     var scope = isAbsolute ? "" : environment.container
     while true {
       let qualified = scope.isEmpty ? name : "\(scope).\(name)"
-      if isAt(.leftParenthesis) {
+      if isCall {
         if Functions.isGlobal(qualified) { return .function(qualified) }
       } else if let slot = environment.slot(of: qualified) {
         return .variable(slot)

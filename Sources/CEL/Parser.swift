@@ -36,6 +36,8 @@ struct Parser {
     self.limits = limits
     lexer = Lexer(source)
     token = try lexer.next()
+    // Enough for most filters without growing.
+    syntax.nodes.reserveCapacity(16)
   }
 
   // MARK: - Tokens and nodes
@@ -165,7 +167,7 @@ struct Parser {
     case .symbol(.lessEqual): .lessEqual
     case .symbol(.greater): .greater
     case .symbol(.greaterEqual): .greaterEqual
-    case .name where text(token) == "in": .in
+    case .name where token.end - token.start == 2 && text(token) == "in": .in
     default: nil
     }
   }

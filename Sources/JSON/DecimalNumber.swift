@@ -50,6 +50,36 @@ struct DecimalNumber {
     self.isCut = isCut
   }
 
+  /// The value of a number of at most 16 bytes without an exponent, as most are; nil for every other.
+  ///
+  /// Fifteen digits and their power of ten are exact doubles, so the one division rounds correctly.
+  @inline(__always)
+  static func short(_ text: Span<UInt8>) -> Double? {
+    let count = text.count
+    guard count <= 16 else { return nil }
+    var significand: UInt64 = 0
+    var pointAt = count
+    let isNegative = count > 0 && text.byte(at: 0) == UInt8(ascii: "-")
+    var position = isNegative ? 1 : 0
+    while position < count {
+      let byte = text.byte(at: position)
+      let digit = byte &- UInt8(ascii: "0")
+      if digit < 10 {
+        significand = significand &* 10 &+ UInt64(digit)
+      } else if byte == UInt8(ascii: ".") {
+        pointAt = position
+      } else {
+        return nil
+      }
+      position += 1
+    }
+    guard significand <= 1 << 53 else { return nil }
+    var magnitude = Double(significand)
+    let decimals = count - pointAt - 1
+    if decimals > 0 { magnitude /= powersOfTen[decimals] }
+    return isNegative ? -magnitude : magnitude
+  }
+
   /// The number after `e`, held at 10^12: no text is long enough for its digits to make up for that.
   private static func exponentPart(_ text: Span<UInt8>, from start: Int) -> Int {
     var position = start

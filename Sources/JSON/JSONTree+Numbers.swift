@@ -30,7 +30,7 @@ extension JSONTree {
     let record = record(node)
     guard record.kind == .number else { return nil }
     let digits = text.bytes.span.extracting(Int(record.start)..<Int(record.end))
-    return DecimalNumber(digits).double(of: digits)
+    return DecimalNumber.short(digits) ?? DecimalNumber(digits).double(of: digits)
   }
 
   private func integer(_ node: Node) -> (isNegative: Bool, magnitude: UInt64)? {

@@ -77,8 +77,10 @@ public struct JSONTree: Sendable {
       tag = UInt32(kind.rawValue) | (flag ? 8 : 0)
     }
 
+    // The eight kinds are the eight values of three bits, so every pattern is one of them; asking `init(rawValue:)` would
+    // be a call of another module for each node that is looked at.
     @inlinable
-    var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: tag & 7)) ?? .null }
+    var kind: Kind { unsafe unsafeBitCast(UInt8(truncatingIfNeeded: tag & 7), to: Kind.self) }
 
     /// A string or key: there is an escape in it.
     ///
