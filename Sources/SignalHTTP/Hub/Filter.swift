@@ -59,9 +59,10 @@ final class Filter: Hashable, Sendable {
 
 /// A change as filters see it.
 ///
-/// What they need is made when the first of them asks, and once.
+/// What they need is made when the first of them asks, and once. Whoever goes through many changes keeps one of these and
+/// moves it on (`begin`): it is large, and making one costs more than evaluating a filter.
 struct FilteredChange {
-  let change: Change
+  private(set) var change: Change
   /// Evaluations that failed.
   private(set) var errors = 0
   // Not optional: what is taken out of an optional is copied, once for each filter.
@@ -69,13 +70,36 @@ struct FilteredChange {
   private var old = Activation()
   private var isNewMade = false
   private var isOldMade = false
+  private var madeNewTree: JSONTree?
+  private var madeOldTree: JSONTree?
 
   init(_ change: Change) { self.change = change }
 
-  /// The value after the change.
-  private(set) lazy var newTree = change.new.map { JSONTree($0.value) }
-  /// The value before the change.
-  private(set) lazy var oldTree = change.old.map { JSONTree($0.value) }
+  /// Goes on to another change, of which nothing has been asked yet.
+  mutating func begin(_ change: Change) {
+    self.change = change
+    errors = 0
+    isNewMade = false
+    isOldMade = false
+    madeNewTree = nil
+    madeOldTree = nil
+  }
+
+  /// The value after the change; nil when there is none.
+  var newTree: JSONTree? {
+    mutating get {
+      if madeNewTree == nil { madeNewTree = change.new.map { JSONTree($0.value) } }
+      return madeNewTree
+    }
+  }
+
+  /// The value before the change; nil when there was none.
+  var oldTree: JSONTree? {
+    mutating get {
+      if madeOldTree == nil { madeOldTree = change.old.map { JSONTree($0.value) } }
+      return madeOldTree
+    }
+  }
 
   /// The part of the value after the change; nil when there is none.
   mutating func newPart(at pointer: JSONPointer) -> JSONText? { Self.part(of: newTree, at: pointer) }

@@ -165,7 +165,11 @@ final class Hub: TurnParticipant {
   func turnBegins(on loop: isolated EventLoop) { mailbox.ownerWillTake() }
 
   func turnEnds(on loop: isolated EventLoop) {
-    for commit in mailbox.take() { route(commit, on: loop) }
+    let commits = mailbox.take()
+    if let first = commits.first?.first {
+      var filtered = FilteredChange(first)
+      for commit in commits { route(commit, &filtered, on: loop) }
+    }
     for group in touched where !group.deliver(on: loop) { progress.schedule(group, on: loop) }
     touched.removeAll(keepingCapacity: true)
     settled = progress.routed
@@ -174,9 +178,9 @@ final class Hub: TurnParticipant {
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
 
-  private func route(_ commit: Commit, on loop: isolated EventLoop) {
+  private func route(_ commit: Commit, _ filtered: inout FilteredChange, on loop: isolated EventLoop) {
     for change in commit {
-      var filtered = FilteredChange(change)
+      filtered.begin(change)
       candidates.removeAll(keepingCapacity: true)
       trie.forEachMatch(change.path) { target in
         switch target {

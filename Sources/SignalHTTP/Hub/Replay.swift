@@ -121,10 +121,11 @@ struct Replay {
         flushMissed()
         return true
       }
+      var filtered = FilteredChange(commit.first)
       for change in commit {
         budget -= 1
         guard options.matches(change.path) else { continue }
-        var filtered = FilteredChange(change)
+        filtered.begin(change)
         guard let seen = options.see(&filtered), deadband?.lets(seen, isInSnapshot: false) != false else { continue }
         if options.delivery.isPaced {
           missed.add(seen)
