@@ -28,7 +28,10 @@ struct ModelValue: Equatable {
 
 /// A change of the model's store.
 struct ModelChange {
+  enum Operation: String { case set, delete, expire }
+
   let revision: UInt64
+  let op: Operation
   let path: String
   let old: ModelValue?
   let new: ModelValue?
@@ -36,7 +39,7 @@ struct ModelChange {
 
 /// What one subscription is to be told of a change, by the letter of `docs/protocol.md` §4.
 struct ModelEvent {
-  enum Kind: String { case didSet, didDelete, didExit }
+  enum Kind: String { case didSet, didDelete, didExpire, didExit }
 
   let kind: Kind
   let path: String
@@ -60,6 +63,7 @@ struct ModelEvent {
     if let oldValue, fields.contains(.oldValue) { text += #","oldValue":\#(oldValue)"# }
     if entered, fields.contains(.entered) { text += #","entered":true"# }
     if let op, fields.contains(.op) { text += #","op":"\#(op)""# }
+    if kind == .didExpire, fields.contains(.op) { text += #","reason":"ttl""# }
     if fields.contains(.revision) { text += #","revision":\#(revision)"# }
     return text
   }
@@ -155,10 +159,11 @@ struct ModelOptions {
     guard isAbout(change.path) else { return nil }
     func make(_ kind: ModelEvent.Kind, wasThere: Bool, entered: Bool = false) -> ModelEvent {
       ModelEvent(
-        kind: kind, path: change.path, value: kind == .didDelete ? nil : part(change.new), oldValue: part(change.old),
-        wasThere: wasThere, entered: entered, op: kind == .didExit ? change.new == nil ? "delete" : "set" : nil,
+        kind: kind, path: change.path, value: part(change.new), oldValue: part(change.old),
+        wasThere: wasThere, entered: entered, op: kind == .didExit ? change.op.rawValue : nil,
         revision: change.revision, time: time)
     }
+    let gone: ModelEvent.Kind = change.op == .expire ? .didExpire : .didDelete
     if isTransition {
       guard let new = change.new, matches(new), change.old?.number != 3 else { return nil }
       let (before, after) = (part(change.old), part(new))
@@ -171,9 +176,9 @@ struct ModelOptions {
     case (nil, _?): return make(.didSet, wasThere: false, entered: hasFilter)
     case (let before?, let after?): return seesPart && before == after ? nil : make(.didSet, wasThere: true)
     case (_?, nil):
-      if !hasFilter { return make(.didDelete, wasThere: true) }
+      if !hasFilter { return make(gone, wasThere: true) }
       if exit { return make(.didExit, wasThere: true) }
-      return part(change.new) == nil ? make(.didDelete, wasThere: true) : nil
+      return part(change.new) == nil ? make(gone, wasThere: true) : nil
     }
   }
 

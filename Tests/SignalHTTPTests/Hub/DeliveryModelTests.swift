@@ -2,6 +2,7 @@
 import Foundation
 import JSON
 import SignalStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -9,17 +10,19 @@ import Testing
 
 /// The rules of delivery against a model that knows no groups, blocks, windows or replays.
 ///
-/// Random clients with every option, random sets, deletions and transactions, clients that read nothing for a while,
-/// broken connections and resumption. `DELIVERY_RUNS=10000` in the environment makes it long.
+/// Random clients with every option, random sets, deletions, expiries and transactions, clients that read nothing for a
+/// while, broken connections and resumption. `DELIVERY_RUNS=10000` in the environment makes it long, and
+/// `DELIVERY_FIRST=10001` begins with another seed.
 @Suite("Hub, delivery against the rules")
 struct DeliveryModelTests {
   private static let runs = ProcessInfo.processInfo.environment["DELIVERY_RUNS"].flatMap { UInt64($0) } ?? 200
+  private static let first = ProcessInfo.processInfo.environment["DELIVERY_FIRST"].flatMap { UInt64($0) } ?? 1
 
   @Test func `no client finds fault with what it is told`() async throws {
     var sum = DeliveryRun.Outcome()
     // One seed alone, to look at it.
     let only = ProcessInfo.processInfo.environment["DELIVERY_SEED"].flatMap { UInt64($0) }
-    for seed in only.map({ $0...$0 }) ?? 1...Self.runs {
+    for seed in only.map({ $0...$0 }) ?? Self.first...Self.first + Self.runs - 1 {
       let outcome = try await onHub { loop in DeliveryRun(seed: seed, on: loop).run(on: loop) }
       if let fault = outcome.fault {
         Issue.record("seed \(seed) (DELIVERY_SEED=\(seed)): \(fault)")
@@ -30,6 +33,7 @@ struct DeliveryModelTests {
     print("delivery model: \(Self.runs) runs, \(sum)")
     // What was to be tried has happened.
     #expect(sum.events > 0 && sum.gaps > 0 && sum.resumed > 0 && sum.tooSlow > 0 && sum.ended > 0 && sum.resets > 0)
+    #expect(sum.expired > 0)
   }
 }
 
@@ -43,6 +47,7 @@ private final class DeliveryRun {
     var tooSlow = 0
     var ended = 0
     var resets = 0
+    var expired = 0
 
     mutating func add(_ other: Outcome) {
       events += other.events
@@ -51,11 +56,17 @@ private final class DeliveryRun {
       tooSlow += other.tooSlow
       ended += other.ended
       resets += other.resets
+      expired += other.expired
     }
   }
 
   private var random: SplitMix
   private let test: HubUnderTest
+  private let timers = ManualTimers()
+  /// What the store has ended by itself since the last time it was asked.
+  private let expiries = ExpiryLog()
+  /// When properties with a time to live are to end, in the time of `timers`.
+  private var deadlines: [String: Duration] = [:]
   private var clients: [ModelClient] = []
   /// From when on a client has taken everything.
   private var readsSince: [ObjectIdentifier: UInt64] = [:]
@@ -67,8 +78,9 @@ private final class DeliveryRun {
   init(seed: UInt64, on loop: isolated EventLoop) {
     random = SplitMix(state: seed)
     test = HubUnderTest(
-      store: .forTests(limits: StoreLimits(historyCount: 64)), bookmark: .milliseconds(700),
+      store: .forTests(limits: StoreLimits(historyCount: 64), timers: timers), bookmark: .milliseconds(700),
       pace: Replay.Pace(bytes: 200, properties: 5), limits: HubLimits(trackedPaths: 4, conflatedBytes: 1200), on: loop)
+    expiries.follow(test.store)
   }
 
   private func chance(_ number: Int) -> Bool { Int.random(in: 0..<number, using: &random) == 0 }
@@ -118,22 +130,47 @@ private final class DeliveryRun {
     for _ in 0..<(chance(3) ? Int.random(in: 2...3, using: &random) : 1) {
       let path = ["a", "a/x", "a/y", "b", "b/x/y", "c"].randomElement(using: &random) ?? "a"
       guard !changes.contains(where: { $0.path == path }) else { continue }
-      let new = chance(4) ? nil : ModelValue.random(using: &random)
+      var new = chance(4) ? nil : ModelValue.random(using: &random)
+      // An equal value is no change, but its time to live counts.
+      if new != nil, chance(4), let old = state[path] { new = old }
       changes.append((path, new))
+      let ttl = chance(3) ? Duration.milliseconds([20, 55, 150, 400, 900].randomElement(using: &random) ?? 20) : nil
+      deadlines[path] = new == nil ? nil : ttl.map { timers.now + $0 }
       operations.append(
-        try new.map { .set(PropertyPath(stringLiteral: path), try .init(validating: $0.text)) }
+        try new.map { .set(PropertyPath(stringLiteral: path), try .init(validating: $0.text), ttl: ttl) }
           ?? .delete(PropertyPath(stringLiteral: path)))
     }
     let revision = try test.store.transact(operations).revision.number
-    let made = changes.compactMap { path, new in
-      state[path] == new ? nil : ModelChange(revision: revision, path: path, old: state[path], new: new)
-    }
+    happens(
+      changes.compactMap { path, new in
+        if state[path] == new { return nil }
+        return ModelChange(revision: revision, op: new == nil ? .delete : .set, path: path, old: state[path], new: new)
+      }, at: time)
+  }
+
+  private func happens(_ made: [ModelChange], at time: UInt64) {
     for change in made {
       state[change.path] = change.new
-      revisions[change.path] = revision
+      revisions[change.path] = change.revision
     }
     history += made
     for client in clients { client.happens(made, at: time) }
+  }
+
+  /// Time passes, and ends properties: every one that is 100 ms over its time, and none before it.
+  private func expire(after milliseconds: UInt64, on loop: isolated EventLoop) throws {
+    timers.advance(by: .milliseconds(milliseconds))
+    for (revision, path) in expiries.take() {
+      guard let deadline = deadlines.removeValue(forKey: path), deadline <= timers.now else {
+        throw ModelClient.Fault(description: "\(path) has ended before its time, at \(revision)")
+      }
+      outcome.expired += 1
+      let change = ModelChange(revision: revision, op: .expire, path: path, old: state[path], new: nil)
+      happens([change], at: loop.now + milliseconds * 1_000_000)
+    }
+    if let late = deadlines.first(where: { $0.value + .milliseconds(100) < timers.now }) {
+      throw ModelClient.Fault(description: "\(late.key) should have ended at \(late.value), and it is \(timers.now)")
+    }
   }
 
   // MARK: Clients
@@ -168,6 +205,7 @@ private final class DeliveryRun {
   }
 
   private func turn(_ milliseconds: UInt64, on loop: isolated EventLoop) throws {
+    try expire(after: milliseconds, on: loop)
     test.turn(after: milliseconds, on: loop)
     for client in clients {
       do {
@@ -196,6 +234,28 @@ private final class DeliveryRun {
     } else if !connection.isBlocked {
       try client.checkPrompt(loop.now, since: readsSince[ObjectIdentifier(client)] ?? 0)
       if client.options.delivery.maxRate == nil { try client.checkTruth(state) }
+    }
+  }
+}
+
+/// Which properties a store has ended by itself, in their order.
+private final class ExpiryLog: Sendable {
+  private let ended = Mutex<[(revision: UInt64, path: String)]>([])
+  private let subscription = Mutex<Subscription?>(nil)
+
+  func follow(_ store: PropertyStore) {
+    let new = store.changes.subscribe { [weak self] commit in
+      for change in commit where change.op == .expire {
+        self?.ended.withLock { $0.append((change.revision.number, change.path.description)) }
+      }
+    }
+    subscription.withLock { $0 = new }
+  }
+
+  func take() -> [(revision: UInt64, path: String)] {
+    ended.withLock { ended in
+      defer { ended = [] }
+      return ended
     }
   }
 }

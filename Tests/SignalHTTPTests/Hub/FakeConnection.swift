@@ -118,8 +118,8 @@ final class FakeConnection: Subscriber {
 }
 
 extension String {
-  /// Without the member `time`, which a model does not know.
-  var withoutTime: String { replacing(/,"time":"[^"]*"/, with: "") }
+  /// Without the members `time` and `expires`, which a model does not know.
+  var withoutTime: String { replacing(/,"(time|expires)":"[^"]*"/, with: "") }
 }
 
 /// A hub whose clock is the test's.
