@@ -25,7 +25,9 @@ let package = Package(
     .target(
       name: "SignalHTTP",
       dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore"],
-      exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
+      exclude: [
+        "API/asyncapi.yaml", "API/messages.schema.json", "Client/README.md", "HTTP/README.md", "WebSocket/README.md",
+      ],
       resources: [.embedInCode("API/openapi.yaml")],
       swiftSettings: fuzzed),
     .target(name: "CLibFuzzer"),

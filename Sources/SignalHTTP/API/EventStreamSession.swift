@@ -27,6 +27,9 @@ final class EventStreamSession: EventStreamHandler {
     case .signals(let options, let request):
       signals.add(options, request, id: 1, wire: wire, subscriber: self)
       block.append { service.appendSubscribed(id: 1, command: nil, to: &$0) }
+    case .demand(let patterns):
+      subscriptions.add(demand: patterns, id: 1, wire: wire, subscriber: self)
+      block.append { service.appendSubscribed(id: 1, command: nil, to: &$0) }
     }
     stream.send(frames: block.take(), on: loop)
     drained(stream, on: loop)

@@ -58,8 +58,9 @@ extension LiveAPI {
   }
 
   /// What a URL can say of a subscription.
-  private static let subscriptionParameters = [
-    "match", "signals", "where", "initial", "since", "exit", "oldValue", "mode", "maxRate", "deadband", "take",
+  static let subscriptionParameters = [
+    "match", "signals", "demand", "where", "initial", "since", "exit", "oldValue", "mode", "maxRate", "deadband",
+    "take",
     "fields",
     "pointer", "bookmark",
   ]
@@ -87,7 +88,7 @@ extension LiveAPI {
       throw .problem(Problem(.notAcceptable, "Events are text/event-stream, or a WebSocket."))
     }
     guard let first else {
-      throw .problem(Problem(.badQuery, "Server-sent events need \"match\" or \"signals\"."))
+      throw .problem(Problem(.badQuery, "Server-sent events need \"match\", \"signals\" or \"demand\"."))
     }
     response.begin(.ok)
     response.field("Content-Type", "text/event-stream")
@@ -101,6 +102,10 @@ extension LiveAPI {
   private func firstSubscription(_ query: Query, _ resumption: Cursor?) throws(APIError) -> FirstSubscription? {
     if let request = try SignalSubscribeRequest(query, service.configuration) {
       return .signals(try problem { () throws(Problem) in try service.options(for: request) }, request)
+    }
+    if query.has("demand") {
+      try query.refuse(allBut: ["demand", "batch"], "a subscription to demand")
+      return .demand(try query.patterns("demand", service.configuration))
     }
     guard var request = try query.subscription(service.configuration) else { return nil }
     request.since = resumption ?? request.since

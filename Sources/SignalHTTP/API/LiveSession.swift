@@ -6,6 +6,8 @@ import SignalStore
 enum FirstSubscription {
   case properties(SubscriptionOptions, SubscribeRequest)
   case signals(SignalOptions, SignalSubscribeRequest)
+  /// To what others watch, of what overlaps with these patterns.
+  case demand([PathPattern])
 }
 
 /// The live protocol on one WebSocket: commands in, replies and events out (`docs/protocol.md` §3).
@@ -41,6 +43,7 @@ final class LiveSession: WebSocketHandler {
     switch first {
     case .properties(let options, let request): subscribe(options, request, command: nil, on: loop)
     case .signals(let options, let request): subscribe(options, request, command: nil, on: loop)
+    case .demand(let patterns): subscribe(demand: patterns, command: nil, on: loop)
     case nil: break
     }
   }
@@ -93,14 +96,7 @@ final class LiveSession: WebSocketHandler {
       subscribe(try service.options(for: request), request, command: id, on: loop)
     case .subscribeToDemand(let patterns):
       try checkRoom()
-      let subscription = nextID
-      subscriptions.add(demand: patterns, id: subscription, wire: .webSocket(batched: isBatched), subscriber: self)
-      replyOK(id, on: loop) { text in
-        text.append(literal: #","subscription":"#)
-        text.appendJSON(subscription)
-        Self.appendRevision(store.revision, to: &text)
-      }
-      if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
+      subscribe(demand: patterns, command: id, on: loop)
     case .unsubscribe(let subscription):
       guard subscriptions.remove(subscription) || signals.remove(subscription) else {
         throw Problem(.noSuchSubscription, "The connection has no subscription \(subscription).")
@@ -159,6 +155,13 @@ final class LiveSession: WebSocketHandler {
     signals.add(options, request, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
     reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
     if signals.proceed(on: loop) { socket.askForDrained(on: loop) }
+  }
+
+  private func subscribe(demand patterns: [PathPattern], command: Int?, on loop: isolated EventLoop) {
+    let id = nextID
+    subscriptions.add(demand: patterns, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
+    reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
+    if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
   }
 
   private func checkRoom() throws(Problem) {

@@ -22,7 +22,7 @@ struct Query {
         let names = known.isEmpty ? "It takes none." : "It takes: \(known.joined(separator: ", "))."
         throw .problem(Problem(.unknownParameter, "There is no parameter \"\(name)\" here. \(names)"))
       }
-      guard name == "match" || name == "signals" || !items.contains(where: { $0.name == name }) else {
+      guard ["match", "signals", "demand"].contains(name) || !items.contains(where: { $0.name == name }) else {
         throw .problem(Problem(.badQuery, "The parameter \"\(name)\" is given twice."))
       }
       items.append((name, value))
