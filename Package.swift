@@ -53,7 +53,8 @@ let package = Package(
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
     .executableTarget(
       name: "cel-eval", dependencies: ["CEL", "JSON"], path: "Tests/cel-eval", swiftSettings: strict),
-    .testTarget(name: "CELTests", dependencies: ["CEL", "JSON", "cel-eval"], swiftSettings: strict),
+    .testTarget(
+      name: "CELTests", dependencies: ["CAllocations", "CEL", "JSON", "cel-eval"], swiftSettings: strict),
     .target(name: "CAllocations", path: "Tests/CAllocations"),
     .testTarget(
       name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "SignalStore"], swiftSettings: strict),

@@ -28,7 +28,7 @@ import Testing
 
   /// The messages of the server, each event for itself.
   private var told: [String] {
-    steps.flatMap { step in
+    steps.flatMap { step -> [String] in
       switch step {
       case .message(let events): events
       case .event(let event, _, _): [event]
@@ -68,7 +68,8 @@ import Testing
     for (kind, texts) in [("command", sent), ("message", told)] {
       for name in try schema.alternatives(of: kind) {
         let isShown = try texts.contains { text in
-          text.hasPrefix("{") && (try schema.faults(in: Conversation.filled(text), as: name, isClosed: true).isEmpty)
+          guard text.hasPrefix("{") else { return false }
+          return try schema.faults(in: Conversation.filled(text), as: name, isClosed: true).isEmpty
         }
         #expect(isShown, "\(name)")
       }

@@ -31,7 +31,8 @@ struct Conflation {
   private let followsState: Bool
   /// Whether an appearance and a disappearance cancel out.
   ///
-  /// Not where a subscriber is not told of every disappearance: it may know of an earlier appearance still.
+  /// Not where a subscriber is not told of every disappearance: it may know of an earlier appearance still. And not where
+  /// it resumes: it may have been told of the appearance by a unit that its end, or that of its connection, has cut.
   private let cancels: Bool
   private let keepsOldValues: Bool
   private var entries: [PropertyPath: Entry] = [:]
@@ -41,9 +42,12 @@ struct Conflation {
   /// About how much memory it holds.
   private(set) var bytes = 0
 
-  init(_ options: SubscriptionOptions) {
+  /// Nothing yet.
+  ///
+  /// - Parameter isResuming: Whether it is for what was missed since a cursor.
+  init(_ options: SubscriptionOptions, isResuming: Bool = false) {
     followsState = options.followsState
-    cancels = options.followsState && (options.filter == nil || options.exit)
+    cancels = options.followsState && (options.filter == nil || options.exit) && !isResuming
     keepsOldValues = options.fields.contains(.oldValue)
   }
 

@@ -54,7 +54,7 @@ struct Replay {
     writer = LiveEventWriter(subscription: key.id, fields: options.fields)
     self.pace = pace
     keptLimit = limits.conflatedBytes
-    missed = Conflation(options)
+    missed = Conflation(options, isResuming: true)
     // What the client was told last of a path is not known: the first change is told, and the band begins there.
     deadband = options.delivery.deadband.map { DeadbandState($0, knowsState: false, limit: limits.trackedPaths) }
     block = FrameBlock(key.wire, epoch: store.epoch, isCounted: key.isCounted)

@@ -183,7 +183,9 @@ struct ModelOptions {
   }
 
   /// What is told of events that were kept: of each path the newest.
-  func conflated(_ events: [ModelEvent]) -> [ModelEvent] {
+  ///
+  /// - Parameter isMissed: Whether they were missed by one who resumes.
+  func conflated(_ events: [ModelEvent], isMissed: Bool) -> [ModelEvent] {
     var told: [ModelEvent] = []
     for (index, last) in events.enumerated() where !events[(index + 1)...].contains(where: { $0.path == last.path }) {
       let same = events[...index].filter { $0.path == last.path }
@@ -191,7 +193,7 @@ struct ModelOptions {
         told.append(last)
         continue
       }
-      if last.kind != .didSet, !first.wasThere, exit || !hasFilter { continue }
+      if last.kind != .didSet, !first.wasThere, exit || !hasFilter, !isMissed { continue }
       var event = last
       event.oldValue = first.oldValue
       event.entered = last.kind == .didSet && first.kind == .didSet && first.entered

@@ -220,7 +220,7 @@ final class ModelClient {
       guard event.text.hasSuffix(#","more":true"#) != isLast else { throw fault }
     }
     guard options.delivery.deadband == nil else { return try checkLoosely(count, events, kept, fault, isCut: isCut) }
-    let expected = options.conflated(kept)
+    let expected = options.conflated(kept, isMissed: phase == .missed)
     guard gap.int("from") == Int(first.revision), gap.int("to") == Int(last.revision),
       count == kept.count - expected.count
     else { throw fault }
