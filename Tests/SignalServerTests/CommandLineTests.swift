@@ -105,6 +105,12 @@ struct CommandLineTests {
     #expect(server.stop().status == 0)
   }
 
+  @Test func `whoever has read that the server listens can stop it at once`() throws {
+    for _ in 0..<20 {
+      #expect(try RunningServer().stop() == .init(status: 0, output: "", errors: ""))
+    }
+  }
+
   @Test func `conditions are kept and refusals are one line`() throws {
     let server = try RunningServer()
     let first = try server.run("set", "a", "1", "--if-absent")

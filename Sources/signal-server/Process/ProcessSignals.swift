@@ -17,13 +17,18 @@ enum ProcessSignals {
 
   /// Calls `stop` at the first of them, on a queue of its own; the second one ends the process at once, with the status
   /// that a shell gives to a process it killed.
+  ///
+  /// When it returns, the sources listen: whoever is told after it that the server is there can end it. They replace the
+  /// handling of the signal as they begin to, and until then it ends the process as usual. Ignoring it meanwhile would
+  /// lose it.
   static func drain(_ stop: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
     let queue = DispatchQueue(label: "signal.process")
     let count = Count()
-    return ending.map { number in
-      // Without this the process would end before the source is asked.
-      _ = signal(number, SIG_IGN)
+    let listening = DispatchGroup()
+    let sources = ending.map { number in
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      listening.enter()
+      source.setRegistrationHandler { listening.leave() }
       source.setEventHandler {
         if count.next() > 1 { _exit(128 + number) }
         stop()
@@ -31,6 +36,8 @@ enum ProcessSignals {
       source.resume()
       return source
     }
+    listening.wait()
+    return sources
   }
 
   /// Makes a write to a closed connection or pipe an error of the write, instead of the end of the process.
