@@ -14,6 +14,7 @@ import datetime
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -66,6 +67,8 @@ def main():
         sys.exit(f"No such scenario: {', '.join(unknown)}. There are: report, all, {', '.join(scenarios.ALL)}.")
     servers.SignalServer.binary = os.path.abspath(options.server)
     servers.MicroWebSockets.python = sys.executable
+    # Being ended is an exception like another, so that what was started is stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     folder = tempfile.mkdtemp(prefix="ruler-")
     failed = False
     try:

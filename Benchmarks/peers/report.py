@@ -35,10 +35,14 @@ ROWS = {
     "storm.cpu": ("Connect storm: CPU per handshake, subscription, snapshot of 10", "µs", 1, [("limit", 100)]),
     "storm.bare": ("… without a snapshot", "µs", 1, []),
     "storm.p99": ("… p99 of a bystander's events meanwhile", "ms", 1, [("limit", 20)]),
-    "paths.cpu": ("Each subscriber its own path: CPU per update and delivery", "µs", 2, [("row", "fanout1.cpu", 2)]),
-    "filters.cpu": ("One `**`, each its own filter: CPU per update and delivery", "µs", 2,
-                    [("row", "fanout1.cpu", 2)]),
-    "single.cpu": ("… as many updates to one single subscriber", "µs", 2, []),
+    "single.cpu": ("One subscriber, 10 000 updates/s: CPU per update and delivery", "µs", 1, []),
+    "paths.cpu": ("10 000 subscribers, each its own path, 10 000 updates/s", "µs", 1, [("row", "single.cpu", 2)]),
+    "filters.cpu": ("10 000 subscribers to `**`, each its own filter, 10 000 updates/s", "µs", 1,
+                    [("row", "single.cpu", 2)]),
+    "single256.cpu": ("One subscriber, 256 in flight: CPU per update and delivery", "µs", 2, []),
+    "paths256.cpu": ("10 000 subscribers, each its own path, 256 in flight", "µs", 2, [("row", "fanout1.cpu", 2)]),
+    "filters256.cpu": ("10 000 subscribers to `**`, each its own filter, 256 in flight", "µs", 2,
+                       [("row", "fanout1.cpu", 2)]),
     "properties.memory": ("A million properties of 50 B: memory each, beyond path and value", "B", 0,
                           [("limit", 250)]),
     "properties.empty": ("PUT into an almost empty store: CPU per request", "µs", 2, []),
@@ -66,7 +70,7 @@ def unit(row):
 
 
 def read(path):
-    """The medians by row and server, the versions, and the commands."""
+    """The values by row and server, the versions, and the commands."""
     values, versions, commands = {}, {}, []
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -77,31 +81,38 @@ def read(path):
                 versions[entry["server"]] = entry["version"]
             else:
                 commands.append((entry["date"], entry["command"]))
-    medians = {row: {server: statistics.median(list_) for server, list_ in by.items()} for row, by in values.items()}
-    return medians, versions, commands
+    return values, versions, commands
 
 
-def goal_text(goal, ours, medians, row):
-    """A goal in words, with what came out; the ratio is in bold when it was missed."""
+def ratio(ours, theirs):
+    """The median of the ratios of the rounds; a round's values lie close together in time. Nothing when it has none."""
+    if len(ours) == len(theirs) and all(theirs):
+        return statistics.median(a / b for a, b in zip(ours, theirs))
+    other = statistics.median(theirs)
+    return statistics.median(ours) / other if other else None
+
+
+def goal_text(goal, row, values):
+    """A goal in words, with what came out."""
     kind, *rest = goal
+    ours = values[row]["signal"]
     if kind == "limit":
-        return f"≤ {rest[0]:g} {unit(row)}: {verdict(ours <= rest[0])}"
-    other = medians.get(row, {}).get(rest[0]) if kind == "peer" else medians.get(rest[0], {}).get("signal")
+        return f"≤ {rest[0]:g} {unit(row)}: {verdict(statistics.median(ours) <= rest[0])}".replace(" :", ":")
+    other = values.get(row, {}).get(rest[0]) if kind == "peer" else values.get(rest[0], {}).get("signal")
     name = NAMES[rest[0]] if kind == "peer" else f"“{ROWS[rest[0]][0].split(':')[0]}”"
-    if not other:
+    quotient = ratio(ours, other) if other else None
+    if quotient is None:
         return f"≤ {rest[1]:.3g} × {name}: not measured"
-    ratio = ours / other
-    return f"≤ {rest[1]:.3g} × {name}: {ratio:.2f}, {verdict(ratio <= rest[1])}"
+    return f"≤ {rest[1]:.3g} × {name}: {quotient:.2f}, {verdict(quotient <= rest[1])}"
 
 
 def cell(by, name, decimals):
     """A median; beside a peer's, ours divided by it."""
     if name not in by:
         return "–"
-    text = f"{by[name]:.{decimals}f}"
-    if name == "signal" or "signal" not in by or not by[name]:
-        return text
-    return f"{text} ({by['signal'] / by[name]:.2f})"
+    text = f"{statistics.median(by[name]):.{decimals}f}"
+    quotient = ratio(by["signal"], by[name]) if name != "signal" and "signal" in by else None
+    return text if quotient is None else f"{text} ({quotient:.2f})"
 
 
 def verdict(good):
@@ -120,8 +131,8 @@ def machine():
 
 def markdown(path):
     """The table of all results of a file."""
-    medians, versions, commands = read(path)
-    columns = [name for name in NAMES if any(name in by for by in medians.values())]
+    values, versions, commands = read(path)
+    columns = [name for name in NAMES if any(name in by for by in values.values())]
     lines = [f"- Machine: {machine()}",
              "- Versions: " + ", ".join(f"{NAMES[name]}: {version}" for name, version in sorted(versions.items()))]
     if commands:
@@ -130,11 +141,11 @@ def markdown(path):
     lines += ["", "| Scenario | Unit | " + " | ".join(NAMES[name] for name in columns) + " | Goal |",
               "|---|---|" + "--:|" * len(columns) + "---|"]
     for row, (what, unit_, decimals, goals) in ROWS.items():
-        by = medians.get(row)
+        by = values.get(row)
         if not by:
             continue
         cells = [cell(by, name, decimals) for name in columns]
-        texts = [goal_text(goal, by["signal"], medians, row) for goal in goals] if "signal" in by else []
+        texts = [goal_text(goal, row, values) for goal in goals] if "signal" in by else []
         lines.append(f"| {what} | {unit_} | " + " | ".join(cells) + " | " + "; ".join(texts) + " |")
     return "\n".join(lines) + "\n"
 

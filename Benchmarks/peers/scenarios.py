@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is measured: each scenario starts its servers, measures them in turns, and keeps a value per server and round."""
+"""What is measured: a scenario starts its servers, measures them in turns, and keeps a value per server and round."""
 
 import http.client
 import json
@@ -163,33 +163,37 @@ def get(run):
         run.attempt(server, measure)
 
 
-# A body differs from the one before, as an equal value would be no change; 200 bytes. All are made beforehand: a client
-# that formats each while the server waits measures how the server falls asleep and wakes.
-PUT = """local requests, next = {}, 0
+def put_script(path="nil", count=256):
+    """Requests for wrk: PUT of 200 bytes to the path, an expression of Lua in which n is the request's number.
+
+    A body differs from the one before at its path, as an equal value would be no change. All are made beforehand: a
+    client that formats each while the server waits measures how the server falls asleep and wakes.
+    """
+    return """local requests, next = {}, 0
 init = function()
   local head = {["Content-Type"] = "application/json"}
-  for n = 1, 256 do
+  for n = 1, COUNT do
     local body = string.format('{"ts":1,"n":%d,"pad":"%s"}', 100000000 + n, string.rep("x", 167))
-    requests[n] = wrk.format("PUT", nil, head, body)
+    requests[n] = wrk.format("PUT", PATH, head, body)
   end
 end
 request = function()
-  next = next % 256 + 1
+  next = next % COUNT + 1
   return requests[next]
 end
-"""
+""".replace("COUNT", str(count)).replace("PATH", path)
 
 
 def put(run):
     """PUT of 200 bytes to one property, which nobody watches, and which ten watch."""
     server = run.start(SignalServer())
     for _ in range(run.options.rounds):
-        count, rate, cpu = wrk(run, server, "/properties/y", PUT)
+        count, rate, cpu = wrk(run, server, "/properties/y", put_script())
         run.keep("put.cpu", server.name, cpu * 1e6 / count, requests=count)
         run.keep("put.rate", server.name, rate / 1e3)
         with Ruler(server, "z", "--subscribers", 10, "--updates", 0) as ruler:
             ruler.ready()
-            count, rate, cpu = wrk(run, server, "/properties/z", PUT)
+            count, rate, cpu = wrk(run, server, "/properties/z", put_script())
             delivered = ruler.result()["before"]
         run.keep("put10.cpu", server.name, cpu * 1e6 / count, requests=count, delivered=delivered)
         run.keep("put10.rate", server.name, rate / 1e3)
@@ -285,20 +289,24 @@ def storm(run):
 
 
 def paths(run):
-    """Many subscribers, each update for one of them: by paths of their own, by filters of their own, and one alone."""
+    """Many subscribers, each update for one of them: by paths of their own, by filters of their own, and one alone.
+
+    First one update per second for each of them, then as fast as they are taken with 256 in flight.
+    """
     options = run.options
-    publish = ["--rate", options.storm, "--window", 1000, "--seconds", options.seconds]
-    many = ["--subscribers", options.storm, "--connecting", 256, "--to-one", *publish]
+    filtered = "/events?match=**&where=value.n%3D%3D{i}&initial=false&oldValue=false&exit=false"
+    many = ["--subscribers", options.storm, "--connecting", 256, "--to-one"]
+    speeds = {"": ["--rate", options.storm, "--window", 1000], "256": ["--window", 256]}
 
     def measure(server):
-        kinds = [("paths.cpu", "p/{i}", many, None), ("single.cpu", "one", ["--subscribers", 1, *publish], None)]
+        kinds = [("paths", "p/{i}", many, None), ("single", "one", ["--subscribers", 1], None)]
         if server.name == "signal":
-            kinds.append(("filters.cpu", "f/x", many,
-                          "/events?match=**&where=value.n%3D%3D{i}&initial=false&oldValue=false&exit=false"))
-        for row, channel, numbers, path in kinds:
-            result, cpu = fan(server, channel, *numbers, path=path)
-            run.keep(row, server.name, cpu * 1e6 / result["delivered"], connect_s=result["connect_s"],
-                     lost=result["expected"] - result["delivered"], p99=result["p99_us"])
+            kinds.append(("filters", "f/x", many, filtered))
+        for kind, channel, subscribers, path in kinds:
+            for suffix, speed in speeds.items():
+                result, cpu = fan(server, channel, *subscribers, *speed, "--seconds", options.seconds, path=path)
+                run.keep(f"{kind}{suffix}.cpu", server.name, cpu * 1e6 / result["delivered"],
+                         lost=result["expected"] - result["delivered"], p99=result["p99_us"])
 
     for server in run.rounds(run.with_peers("nats", "mosquitto", "redis")):
         run.attempt(server, measure)
@@ -314,7 +322,7 @@ def properties(run):
 
     def set_cost(row, target):
         for _ in range(options.rounds):
-            requests, rate, cpu = wrk(run, server, "/", PUT % target)
+            requests, rate, cpu = wrk(run, server, "/", put_script(target, 20000))
             run.keep(row, server.name, cpu * 1e6 / requests, rate=rate)
 
     fill_history(server, 10)
@@ -387,8 +395,13 @@ def start(run):
             return (time.monotonic() - begun) * 1e3
         finally:
             process.terminate()
-            process.wait(15)
             process.stdout.close()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise Failed("the server did not stop when it was asked to") from None
 
     def stripped(binary):
         copy = os.path.join(run.folder, "stripped")
@@ -407,10 +420,15 @@ def start(run):
 
 
 def soak(run):
-    """Half of the load that one loop bears, for minutes, while clients come and go."""
+    """Half of the load that one loop bears, for minutes, while clients come and go.
+
+    The history is short and all properties are there before, so that memory is at its level after the first minute.
+    """
     options = run.options
-    server = run.start(SignalServer())
+    server = run.start(SignalServer(1, "--store-history-changes", "10000"))
     fill_history(server, 64)
+    for i in range(1000):
+        request(server, "PUT", f"/properties/churn/{i}", str(random.random()))
     end = time.monotonic() + options.minutes * 60
     samples, cpu, begun = [], server.cpu(), time.monotonic()
     watchers = Ruler(server, "soak", "--subscribers", 500, "--rate", 200, "--window", 1000, "--seconds",
