@@ -51,6 +51,98 @@ private func source(_ chain: Chain, _ property: Property<Int>, _ census: Census)
   }
 }
 
+/// What is observed without an operator in between.
+private enum Root: CaseIterable, Sendable {
+  case signal, rememberingSignal, newestSignal, property, latestProperty
+
+  func make(_ census: Census) -> any ObservedRoot {
+    switch self {
+    case .signal: Signal<Canary>()
+    case .rememberingSignal: Signal<Canary>(remembersLast: true)
+    case .newestSignal: Signal<Canary>(pending: .newest(1))
+    case .property: Property(census.member())
+    case .latestProperty: Property(census.member(), pending: .latest)
+    }
+  }
+}
+
+/// How one becomes an observer.
+private enum Joining: CaseIterable, Sendable {
+  case closure, once, unique, receiver, method, deferred
+}
+
+/// How one stops.
+private enum Leaving: CaseIterable, Sendable {
+  case cancel, drop, bag, receiver, removeAll, source
+}
+
+/// What signals and properties have in common here; a property tells of the next set first.
+private protocol ObservedRoot: AnyObject {
+  func send(_ message: Canary)
+  func join(once: Bool, _ observer: @escaping @Sendable (Canary) -> Void) -> Subscription
+  func joinUnique(_ observer: @escaping @Sendable (Canary) -> Void) -> Subscription
+  func join(on delivery: Delivery, _ observer: @escaping @Sendable (Canary) -> Void) -> Subscription
+  func join(boundTo person: Person, _ observer: @escaping @Sendable (Person, Canary) -> Void) -> Subscription
+  func join(
+    boundTo person: Person, call method: @escaping @Sendable (Person) -> @Sendable (Canary) -> Void
+  ) -> Subscription
+  func removeAllObservers()
+  var observerCount: Int { get }
+}
+
+extension Signal<Canary>: ObservedRoot {
+  fileprivate func join(once: Bool, _ observer: @escaping @Sendable (Canary) -> Void) -> Subscription {
+    subscribe(once: once, observer)
+  }
+  fileprivate func joinUnique(_ observer: @escaping @Sendable (Canary) -> Void) -> Subscription {
+    subscribe(unique: "one", observer)
+  }
+  fileprivate func join(
+    on delivery: Delivery, _ observer: @escaping @Sendable (Canary) -> Void
+  ) -> Subscription { subscribe(on: delivery, observer) }
+  fileprivate func join(
+    boundTo person: Person, _ observer: @escaping @Sendable (Person, Canary) -> Void
+  ) -> Subscription { subscribe(boundTo: person, observer) }
+  fileprivate func join(
+    boundTo person: Person, call method: @escaping @Sendable (Person) -> @Sendable (Canary) -> Void
+  ) -> Subscription { subscribe(boundTo: person, call: method) }
+}
+
+extension Property<Canary>: ObservedRoot {
+  fileprivate func send(_ message: Canary) { value = message }
+  fileprivate func join(once: Bool, _ observer: @escaping @Sendable (Canary) -> Void) -> Subscription {
+    subscribe(from: .future, once: once, observer)
+  }
+  fileprivate func joinUnique(_ observer: @escaping @Sendable (Canary) -> Void) -> Subscription {
+    subscribe(unique: "one", from: .future, observer)
+  }
+  fileprivate func join(
+    on delivery: Delivery, _ observer: @escaping @Sendable (Canary) -> Void
+  ) -> Subscription { subscribe(from: .future, on: delivery, observer) }
+  fileprivate func join(
+    boundTo person: Person, _ observer: @escaping @Sendable (Person, Canary) -> Void
+  ) -> Subscription { subscribe(boundTo: person, from: .future, observer) }
+  fileprivate func join(
+    boundTo person: Person, call method: @escaping @Sendable (Person) -> @Sendable (Canary) -> Void
+  ) -> Subscription { subscribe(boundTo: person, from: .future, call: method) }
+}
+
+/// A receiver.
+private final class Person: Sendable {
+  private let member: Canary
+  private let calls: Log<Int>
+
+  init(_ member: Canary, _ calls: Log<Int>) {
+    self.member = member
+    self.calls = calls
+  }
+
+  @Sendable func tell(_ message: Canary) {
+    message.touch()
+    calls.add(1)
+  }
+}
+
 @Suite struct `Lifetimes` {
   @Test(arguments: Chain.allCases)
   fileprivate func `nothing is left behind and nothing is called after the end`(chain: Chain) {
@@ -113,6 +205,65 @@ private func source(_ chain: Chain, _ property: Property<Int>, _ census: Census)
         #expect(property.observerCount == 0, "\(chain) \(ending)")
       }
       #expect(census.count == 0, "\(chain) \(ending)")
+    }
+  }
+
+  /// Every kind of source, every way to be its observer, every way to stop.
+  @Test(arguments: Root.allCases, Joining.allCases)
+  fileprivate func `no source keeps its observers or is kept by them`(root: Root, joining: Joining) {
+    for leaving in Leaving.allCases {
+      let census = Census()
+      let calls = Log<Int>()
+      do {
+        var source: (any ObservedRoot)? = root.make(census)
+        var receiver: Person? = Person(census.member(), calls)
+        let member = census.member()
+        let observer: @Sendable (Canary) -> Void = { message in
+          message.touch()
+          member.touch()
+          calls.add(1)
+        }
+        var token: Subscription? =
+          switch joining {
+          case .closure: source!.join(once: false, observer)
+          case .once: source!.join(once: true, observer)
+          case .unique: source!.joinUnique(observer)
+          case .receiver:
+            source!.join(boundTo: receiver!) { person, message in
+              person.tell(message)
+              member.touch()
+            }
+          case .method: source!.join(boundTo: receiver!, call: Person.tell)
+          case .deferred: source!.join(on: .inline, observer)
+          }
+        source!.send(census.member())
+        source!.send(census.member())
+        #expect(calls.entries.count == (joining == .once ? 1 : 2), "\(root) \(joining) \(leaving)")
+        let bag = SubscriptionBag()
+        switch leaving {
+        case .cancel: token?.cancel()
+        case .drop:
+          token = nil
+          // A receiver's token ends nothing when it is dropped.
+          receiver = nil
+        case .bag:
+          bag.insert(token!)
+          bag.cancel()
+        case .receiver:
+          receiver = nil
+          if joining != .receiver, joining != .method { token = nil }
+        case .removeAll: source!.removeAllObservers()
+        case .source:
+          // The token outlives what it is a token for.
+          source = nil
+          token?.cancel()
+        }
+        let before = calls.entries.count
+        source?.send(census.member())
+        #expect(calls.entries.count == before, "\(root) \(joining) \(leaving)")
+        #expect(source?.observerCount ?? 0 == 0, "\(root) \(joining) \(leaving)")
+      }
+      #expect(census.count == 0, "\(root) \(joining) \(leaving)")
     }
   }
 
