@@ -15,15 +15,22 @@ let strict: [SwiftSetting] = [
 // Products only, so that what is measured is what a user of the libraries gets: another module's public API.
 let package = Package(
   name: "benchmarks",
-  dependencies: [.package(name: "signal-server", path: "..")],
+  dependencies: [
+    .package(name: "signal-server", path: ".."),
+    // A competitor, here alone.
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+  ],
   targets: [
+    .target(name: "CHeap"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
+        "CHeap",
         .product(name: "CEL", package: "signal-server"),
         .product(name: "JSON", package: "signal-server"),
         .product(name: "SignalStore", package: "signal-server"),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ],
-      swiftSettings: strict)
+      swiftSettings: strict),
   ]
 )

@@ -62,6 +62,16 @@ struct Harness {
     }
   }
 
+  /// Prints the rows of something that was measured otherwise.
+  mutating func report(_ what: String, unit: String, _ own: Double, beside others: [(name: String, value: Double)]) {
+    operationCount += 1
+    for (name, value) in others {
+      print(
+        "| \(what) (\(unit)) | \(Self.text(own)) | \(name) | \(Self.text(value)) | \(Self.text(own / value, digits: 2)) |"
+      )
+    }
+  }
+
   /// Nanoseconds of one operation for each candidate: the median of the rounds.
   ///
   /// The candidates take turns, so that what disturbs the machine for a while disturbs all of them.

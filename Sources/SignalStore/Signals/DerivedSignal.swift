@@ -5,12 +5,14 @@
 /// It is a value that knows how to subscribe, and holds nothing but its sources. With it the type of a source can also be
 /// hidden: ``SignalSource/erased`` of anything.
 public struct DerivedSignal<Message: Sendable, End: Ending>: SignalSource {
-  private let recipe: @Sendable (Sink<Message, End>) -> Subscription
+  @usableFromInline let recipe: @Sendable (Sink<Message, End>) -> Subscription
 
   /// Makes a source from what `attach` does.
+  @inlinable
   public init(_ attach: @escaping @Sendable (Sink<Message, End>) -> Subscription) { recipe = attach }
 
   /// Puts every message from now on into `sink`.
+  @inlinable
   public func attach(_ sink: Sink<Message, End>) -> Subscription { recipe(sink) }
 }
 
@@ -21,10 +23,11 @@ public struct DerivedProperty<Value: Sendable>: ReadableSource {
   /// What is sent: the values.
   public typealias Message = Value
 
-  private let read: @Sendable () -> Value
-  private let recipe: @Sendable (StartingPoint, Sink<Value, Never>) -> Subscription
+  @usableFromInline let read: @Sendable () -> Value
+  @usableFromInline let recipe: @Sendable (StartingPoint, Sink<Value, Never>) -> Subscription
 
   /// Makes a source from what reading and attaching do.
+  @inlinable
   public init(
     value read: @escaping @Sendable () -> Value,
     _ attach: @escaping @Sendable (StartingPoint, Sink<Value, Never>) -> Subscription
@@ -42,9 +45,11 @@ public struct DerivedProperty<Value: Sendable>: ReadableSource {
   }
 
   /// The current value, computed now.
+  @inlinable
   public var value: Value { read() }
 
   /// Puts the values into `sink`.
+  @inlinable
   public func attach(from start: StartingPoint, _ sink: Sink<Value, Never>) -> Subscription { recipe(start, sink) }
 }
 
@@ -84,6 +89,7 @@ public struct WritableProperty<Value: Sendable>: WritableSource {
 
 extension SignalSource {
   /// This source without its type, and without more than its messages and its end.
+  @inlinable
   public var erased: DerivedSignal<Message, End> { DerivedSignal { attach($0) } }
 
   /// A source made by a rule of your own.
@@ -92,6 +98,7 @@ extension SignalSource {
   /// and may put none, one or many into its own.
   ///
   /// State that belongs to one subscriber is made inside `transform`; see ``OperatorState``.
+  @inlinable
   public func transform<NewMessage, NewEnd>(
     _ transform: @escaping @Sendable (Sink<NewMessage, NewEnd>) -> Sink<Message, End>
   ) -> DerivedSignal<NewMessage, NewEnd> {
@@ -101,19 +108,23 @@ extension SignalSource {
 
 extension ReadableSource {
   /// This source as something that can only be read and observed.
+  @inlinable
   public var readOnly: DerivedProperty<Message> {
     DerivedProperty(value: { value }) { attach(from: $0, $1) }
   }
 
   /// The messages alone, the value of now first.
+  @inlinable
   public var fromCurrent: DerivedSignal<Message, Never> { DerivedSignal { attach(from: .current, $0) } }
 
   /// The messages alone, from the next one on.
+  @inlinable
   public var plain: DerivedSignal<Message, Never> { erased }
 }
 
 extension Signal {
   /// This signal as something that can only be observed.
+  @inlinable
   public var readOnly: DerivedSignal<Message, Never> { erased }
 }
 
@@ -126,5 +137,6 @@ public final class OperatorState<Value>: @unchecked Sendable {
   public var value: Value
 
   /// Starts with a value.
+  @inlinable
   public init(_ value: Value) { self.value = value }
 }

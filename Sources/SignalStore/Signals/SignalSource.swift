@@ -46,6 +46,7 @@ public struct Sink<Message: Sendable, End: Ending>: Sendable {
   public let end: @Sendable (End) -> Void
 
   /// Makes a sink of two closures.
+  @inlinable
   public init(message: @escaping @Sendable (Message) -> Void, end: @escaping @Sendable (End) -> Void) {
     self.message = message
     self.end = end
@@ -54,6 +55,7 @@ public struct Sink<Message: Sendable, End: Ending>: Sendable {
 
 extension Sink where End == Never {
   /// Makes a sink for a source that does not end.
+  @inlinable
   public init(_ message: @escaping @Sendable (Message) -> Void) {
     self.init(message: message, end: { _ in })
   }
@@ -104,6 +106,7 @@ public protocol ReadableSource<Message>: SignalSource where End == Never {
 
 extension ReadableSource {
   /// Puts every later value into `sink`.
+  @inlinable
   public func attach(_ sink: Sink<Message, Never>) -> Subscription { attach(from: .future, sink) }
 }
 
@@ -118,11 +121,13 @@ public protocol WritableSource<Message>: ReadableSource {
 
 extension SignalSource where End == Never {
   /// Calls `observer` with every message from now on, until the subscription is cancelled or dropped.
+  @inlinable
   public func subscribe(_ observer: @escaping @Sendable (Message) -> Void) -> Subscription { attach(Sink(observer)) }
 }
 
 extension SignalSource where End == Completion {
   /// Calls `observer` with every message, and `onEnd` once when the source ends.
+  @inlinable
   public func subscribe(
     onEnd: @escaping @Sendable (Completion) -> Void = { _ in }, _ observer: @escaping @Sendable (Message) -> Void
   ) -> Subscription {
@@ -132,6 +137,7 @@ extension SignalSource where End == Completion {
 
 extension ReadableSource {
   /// Calls `observer` with each value, until the subscription is cancelled or dropped.
+  @inlinable
   public func subscribe(
     from start: StartingPoint = .current, _ observer: @escaping @Sendable (Message) -> Void
   ) -> Subscription {
@@ -141,6 +147,7 @@ extension ReadableSource {
 
 extension Signal: SignalSource {
   /// Puts every message from now on into `sink`.
+  @inlinable
   public func attach(_ sink: Sink<Message, Never>) -> Subscription { subscribe(sink.message) }
 }
 
@@ -149,6 +156,7 @@ extension Property: WritableSource {
   public typealias Message = Value
 
   /// Puts the values into `sink`.
+  @inlinable
   public func attach(from start: StartingPoint, _ sink: Sink<Value, Never>) -> Subscription {
     subscribe(from: start, sink.message)
   }

@@ -41,11 +41,10 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// Messages that wait.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var queue = PendingQueue<Message>()
 
-  /// Messages that the drainer has taken out of the queue, all at once; its own, so it needs no lock for them.
+  /// Memory for the queue while the drainer works off what was in it; empty.
   ///
-  /// One at a time would not do: other threads that use the lock for subscribing could then send faster than the drainer,
-  /// which shares the lock with them, can deliver, and it would never get away.
-  @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var taken = PendingQueue<Message>()
+  /// Belongs to the drainer.
+  @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var spare = PendingQueue<Message>()
 
   /// What the source remembers: the value of a property, the last message of a signal.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var memory: Memory
@@ -174,14 +173,24 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// Works off the queue, one piece after the other; never recursive, however deep the cascade of messages.
   @inlinable @inline(never)
   func drain() {
+    // Messages that were taken out of the queue, all at once. One at a time would not do: other threads that use the lock
+    // for subscribing could then send faster than the drainer, which shares the lock with them, can deliver, and it would
+    // never get away. They are in a variable of this call because what is beside the queue is written by other threads
+    // all the time.
+    var taken = PendingQueue<Message>()
+    unsafe swap(&spare, &taken)
+    // How many entries there were then: those that came later are too young for these messages.
+    var end = 0
     while true {
-      if !list.hasDead, let next = unsafe taken.popFirst() {
-        deliver(next)
+      if !list.hasDead, let next = taken.popFirst() {
+        deliver(next, end: end)
         continue
       }
       let work: Work = list.lock.withLock { guarded in
-        if let closures = list.takeDead(&guarded) { return .release(closures) }
-        if unsafe taken.count > 0 { return .look }
+        let closures = list.takeDead(&guarded)
+        end = list.table.used.load(ordering: .relaxed)
+        if let closures { return .release(closures) }
+        if taken.count > 0 { return .look }
         if limit == .max, unsafe queue.count > 0 {
           unsafe swap(&queue, &taken)
           return .look
@@ -189,27 +198,27 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
         // With a limit one by one, because those that wait are counted.
         if let dropped = popOverflow() { return .drop(dropped) }
         if let next = unsafe queue.popFirst() { return .message(next) }
+        unsafe swap(&spare, &taken)
         list.endLocked()
         return .done
       }
       switch work {
       case .release(let closures): for closure in closures { closure.release() }
       case .drop(let dropped): discard(dropped)
-      case .message(let next): deliver(next)
+      case .message(let next): deliver(next, end: end)
       case .look: break
       case .done: return
       }
     }
   }
 
-  /// Delivers one message that has waited.
+  /// Delivers one message that has waited to those of the first `end` entries that are old enough.
   @inlinable
-  func deliver(_ next: Pending<Message>) {
+  func deliver(_ next: Pending<Message>, end: Int) {
     if next.target != 0 {
       if let slot = unsafe list.table.slot(withOrder: next.target) { unsafe call(slot, next.message) }
       return
     }
-    let end = list.table.used.load(ordering: .acquiring)
     if let part = next.transaction {
       part.tell { fire(next.message, number: next.number, end: end) }
     } else {

@@ -70,9 +70,11 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   /// Takes the right to drain, if nobody has it and nothing is pending.
   @inlinable
   func begin() -> Bool {
-    state.compareExchange(
-      expected: 0, desired: Self.draining, successOrdering: .acquiring, failureOrdering: .relaxed
-    ).exchanged
+    // A comparison that fails would still take the word away from the thread that drains.
+    state.load(ordering: .relaxed) == 0
+      && state.compareExchange(
+        expected: 0, desired: Self.draining, successOrdering: .acquiring, failureOrdering: .relaxed
+      ).exchanged
   }
 
   /// Takes the right to drain, if nobody has it and something is pending.
@@ -106,7 +108,9 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   ///
   /// Needs the lock, which also orders it.
   @inlinable
-  func setPending() { state.bitwiseOr(Self.pending, ordering: .relaxed) }
+  func setPending() {
+    if state.load(ordering: .relaxed) & Self.pending == 0 { state.bitwiseOr(Self.pending, ordering: .relaxed) }
+  }
 
   /// Whether closures of cancelled observers wait.
   @inlinable var hasDead: Bool { state.load(ordering: .relaxed) & Self.dead != 0 }

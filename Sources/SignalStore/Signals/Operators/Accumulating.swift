@@ -4,6 +4,7 @@
 
 extension SignalSource {
   /// Sends, for each message, what `combine` makes of the result before and the message; the first before is `initial`.
+  @inlinable
   public func scan<Result: Sendable>(
     _ initial: Result, _ combine: @escaping @Sendable (Result, Message) -> Result
   ) -> DerivedSignal<Result, End> {
@@ -19,9 +20,11 @@ extension SignalSource {
   }
 
   /// Sends how many messages there have been.
+  @inlinable
   public func count() -> DerivedSignal<Int, End> { scan(0) { count, _ in count + 1 } }
 
   /// Sends each message with its number, from 0.
+  @inlinable
   public func enumerated() -> DerivedSignal<(offset: Int, message: Message), End> {
     transform { sink in
       let next = OperatorState(0)
@@ -35,6 +38,7 @@ extension SignalSource {
   }
 
   /// Sends the messages in groups of `count`; what is left at the end is sent before the end.
+  @inlinable
   public func buffer(count: Int) -> DerivedSignal<[Message], End> {
     precondition(count > 0, "a buffer holds at least one message")
     return transform { sink in
@@ -55,6 +59,7 @@ extension SignalSource {
   }
 
   /// Sends each message together with the one before it, from the second on.
+  @inlinable
   public func pairwise() -> DerivedSignal<(previous: Message, current: Message), End> {
     transform { sink in
       let last = OperatorState<Message?>(nil)
@@ -68,11 +73,13 @@ extension SignalSource {
   }
 
   /// Sends, for each message, whether `condition` has held for any so far.
+  @inlinable
   public func contains(where condition: @escaping @Sendable (Message) -> Bool) -> DerivedSignal<Bool, End> {
     scan(false) { $0 || condition($1) }
   }
 
   /// Sends, for each message, whether `condition` has held for all so far.
+  @inlinable
   public func allSatisfy(_ condition: @escaping @Sendable (Message) -> Bool) -> DerivedSignal<Bool, End> {
     scan(true) { $0 && condition($1) }
   }
@@ -82,6 +89,7 @@ extension ReadableSource {
   /// A value that `combine` makes of the result before and each value, beginning with `initial` and the value of now.
   ///
   /// Each subscriber begins anew with the value that it finds.
+  @inlinable
   public func scan<Result: Sendable>(
     _ initial: Result, _ combine: @escaping @Sendable (Result, Message) -> Result
   ) -> DerivedSignal<Result, Never> {
@@ -89,11 +97,13 @@ extension ReadableSource {
   }
 
   /// Sends each value together with the one before it; the first pair is the value of now and the next one.
+  @inlinable
   public func pairwise() -> DerivedSignal<(previous: Message, current: Message), Never> { fromCurrent.pairwise() }
 }
 
 extension SignalSource where End == Completion {
   /// Sends all messages as one array when the source ends, with an error too, and then the end.
+  @inlinable
   public func collect() -> DerivedSignal<[Message], Completion> {
     transform { sink in
       let messages = OperatorState<[Message]>([])

@@ -67,6 +67,7 @@ extension SignalSource {
   }
 
   /// Leaves out the first messages of each subscriber.
+  @inlinable
   public func skip(first count: Int) -> DerivedSignal<Message, End> {
     transform { sink in
       let left = OperatorState(count)
@@ -78,6 +79,7 @@ extension SignalSource {
   }
 
   /// Leaves out messages until `condition` holds for one; that one and all after it are sent.
+  @inlinable
   public func skip(until condition: @escaping @Sendable (Message) -> Bool) -> DerivedSignal<Message, End> {
     transform { sink in
       let open = OperatorState(false)
@@ -90,6 +92,7 @@ extension SignalSource {
   }
 
   /// Leaves out each message that `isEqual` calls the same as the one before it.
+  @inlinable
   public func distinct(_ isEqual: @escaping @Sendable (Message, Message) -> Bool) -> DerivedSignal<Message, End> {
     transform { sink in
       let last = OperatorState<Message?>(nil)
@@ -106,16 +109,19 @@ extension SignalSource {
 
 extension SignalSource where Message: Equatable {
   /// Leaves out each message that is equal to the one before it.
+  @inlinable
   public func distinct() -> DerivedSignal<Message, End> { distinct { $0 == $1 } }
 }
 
 extension ReadableSource {
   /// The same value, telling only of those that `isEqual` does not call the same as the one before.
+  @inlinable
   public func distinct(_ isEqual: @escaping @Sendable (Message, Message) -> Bool) -> DerivedProperty<Message> {
     DerivedProperty(value: { value }) { start, sink in distinct(isEqual, from: start, into: sink) }
   }
 
-  fileprivate func distinct(
+  @inlinable
+  func distinct(
     _ isEqual: @escaping @Sendable (Message, Message) -> Bool, from start: StartingPoint,
     into sink: Sink<Message, Never>
   ) -> Subscription {
@@ -137,6 +143,7 @@ extension ReadableSource {
 
 extension ReadableSource where Message: Equatable {
   /// The same value, telling only of those that are not equal to the one before.
+  @inlinable
   public func distinct() -> DerivedProperty<Message> { distinct { $0 == $1 } }
 }
 

@@ -4,6 +4,7 @@
 
 extension SignalSource {
   /// Sends what `transform` makes of each message.
+  @inlinable
   public func map<NewMessage>(
     _ transform: @escaping @Sendable (Message) -> NewMessage
   ) -> DerivedSignal<NewMessage, End> {
@@ -23,6 +24,7 @@ extension SignalSource {
   }
 
   /// Sends the messages for which `isIncluded` holds.
+  @inlinable
   public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> DerivedSignal<Message, End> {
     transform { sink in
       Sink(message: { if isIncluded($0) { sink.message($0) } }, end: sink.end)
@@ -30,6 +32,7 @@ extension SignalSource {
   }
 
   /// Sends what `transform` makes of each message, where it is not nil.
+  @inlinable
   public func compactMap<NewMessage>(
     _ transform: @escaping @Sendable (Message) -> NewMessage?
   ) -> DerivedSignal<NewMessage, End> {
@@ -39,6 +42,7 @@ extension SignalSource {
   }
 
   /// Sends each element of what `transform` makes of each message.
+  @inlinable
   public func flatMap<Elements: Sequence & SendableMetatype>(
     _ transform: @escaping @Sendable (Message) -> Elements
   ) -> DerivedSignal<Elements.Element, End> where Elements.Element: Sendable, Elements.Iterator: SendableMetatype {
@@ -48,14 +52,17 @@ extension SignalSource {
   }
 
   /// Sends, for each message, that there was one.
+  @inlinable
   public func toVoid() -> DerivedSignal<Void, End> { map { _ in } }
 
   /// Sends the same for each message.
+  @inlinable
   public func constant<NewMessage: Sendable>(_ message: NewMessage) -> DerivedSignal<NewMessage, End> {
     map { _ in message }
   }
 
   /// Runs `action` for each message of each subscriber, before what follows gets it.
+  @inlinable
   public func tap(_ action: @escaping @Sendable (Message) -> Void) -> DerivedSignal<Message, End> {
     transform { sink in
       Sink(
@@ -67,6 +74,7 @@ extension SignalSource {
   }
 
   /// Runs `action` for each message and for the end, before what follows gets it.
+  @inlinable
   public func onEvent(_ action: @escaping @Sendable (Event<Message, End>) -> Void) -> DerivedSignal<Message, End> {
     transform { sink in
       Sink(
@@ -82,6 +90,7 @@ extension SignalSource {
   }
 
   /// Sends nothing but the end.
+  @inlinable
   public func discard() -> DerivedSignal<Message, End> { filter { _ in false } }
 
   /// Sends `message` to each subscriber first.
@@ -143,6 +152,7 @@ extension SignalSource where End == Completion {
 
 extension ReadableSource {
   /// A readable source whose value is made from the value of this one.
+  @inlinable
   public func map<NewValue>(_ transform: @escaping @Sendable (Message) -> NewValue) -> DerivedProperty<NewValue> {
     DerivedProperty(value: { transform(value) }) { start, sink in
       attach(from: start, Sink { sink.message(transform($0)) })
@@ -152,6 +162,7 @@ extension ReadableSource {
 
 extension ReadableSource where Message == Bool {
   /// The opposite.
+  @inlinable
   public func negate() -> DerivedProperty<Bool> { map { !$0 } }
 }
 
