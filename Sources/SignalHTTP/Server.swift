@@ -85,11 +85,10 @@ public final class Server: Sendable {
     }
     precondition(isFirst, "A server is started once.")
 
-    let tallies = loops.map { _ in ConnectionTally() }
-    let limits = configuration.limits
-    for (loop, tally) in zip(loops, tallies) {
+    let connections = loops.map { _ in LoopConnections(limits: configuration.limits) }
+    for (loop, own) in zip(loops, connections) {
       loop.submit { [makeHandler] loop in
-        loop.setAcceptor(Acceptor(handler: makeHandler(loop), limits: limits, tally: tally, all: tallies))
+        loop.setAcceptor(Acceptor(handler: makeHandler(loop), connections: own, all: connections))
       }
     }
     // The listener is made on its loop; until then the system's queue holds who comes. From here on the descriptor is
@@ -98,9 +97,9 @@ public final class Server: Sendable {
     let first = loops[0]
     first.submit { [loops] loop in
       let listener = Listener(SocketHandle(owning: descriptor)) { accepted, loop in
-        let least = tallies.indices.min { tallies[$0].count < tallies[$1].count } ?? 0
+        let least = connections.indices.min { connections[$0].count < connections[$1].count } ?? 0
         // Counted here, so that the next accepted one in this turn sees it.
-        tallies[least].add()
+        connections[least].add()
         if least == 0 {
           loop.acceptor?.accept(accepted, on: loop)
         } else {

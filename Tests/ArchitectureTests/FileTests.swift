@@ -39,6 +39,18 @@ struct FileTests {
     }
   }
 
+  @Test func `lists of observers are kept by the signals alone`() {
+    // A collection whose elements are functions: `[(Change) -> Void]`, `[ID: @Sendable (Demand) -> Void]`.
+    let list = /\[[^\]]*\([^)]*\)[^\]]*->[^\]]*\]/
+    #expect("var all: [Int: @Sendable (Int) -> Void] = [:]".contains(list))
+    #expect(!"func all(_ one: (Int) -> [Int])".contains(list))
+    for file in SourceTree.sources where file.parts.contains("SignalHTTP") || file.parts.contains("Store") {
+      for (index, line) in file.lines.enumerated() where SourceFile.code(of: line).contains(list) {
+        Issue.record("\(file):\(index + 1): a Signal keeps observers in order, and lets go of them safely")
+      }
+    }
+  }
+
   @Test func `every script names its licence and stops at the first error`() {
     let scripts =
       SourceTree.files(in: ["scripts"], endingWith: ".sh") + SourceTree.files(in: [".ci"], endingWith: "run")

@@ -6,12 +6,15 @@ final class Acceptor: ConnectionAcceptor {
   private static let refusedAtATime = 64
 
   private let service: HTTPService
-  private let tally: ConnectionTally
-  private let all: [ConnectionTally]
+  private let connections: LoopConnections
+  private let all: [LoopConnections]
 
-  init(handler: any RequestHandler, limits: Limits, tally: ConnectionTally, all: [ConnectionTally]) {
-    service = HTTPService(handler: handler, limits: limits)
-    self.tally = tally
+  /// - Parameters:
+  ///   - connections: Those of this loop.
+  ///   - all: Those of all loops of the server.
+  init(handler: any RequestHandler, connections: LoopConnections, all: [LoopConnections]) {
+    service = HTTPService(handler: handler, limits: connections.limits)
+    self.connections = connections
     self.all = all
   }
 
@@ -19,13 +22,13 @@ final class Acceptor: ConnectionAcceptor {
   func accept(_ descriptor: Int32, on loop: isolated EventLoop) {
     let handle = SocketHandle(owning: descriptor)
     let excess = all.reduce(0) { $0 + $1.count } - service.limits.connections
-    guard excess <= Self.refusedAtATime, !loop.isDraining else { return tally.remove() }
+    guard excess <= Self.refusedAtATime, !loop.isDraining else { return connections.remove() }
     let session = HTTPSession(service, isRefusing: excess > 0)
     do {
-      let connection = try Connection.adopt(handle, session: session, limits: service.limits, tally: tally, on: loop)
+      let connection = try Connection.adopt(handle, session: session, connections: connections, on: loop)
       connection.setDeadline(after: service.limits.headTimeout, on: loop)
     } catch {
-      tally.remove()
+      connections.remove()
     }
   }
 }

@@ -12,8 +12,7 @@ final class Connection: LoopMember {
   private enum State { case open, flushing, lingering, closed }
 
   private let handle: SocketHandle
-  private let limits: Limits
-  private let tally: ConnectionTally
+  private let connections: LoopConnections
   private(set) var id: ConnectionID
   private(set) var session: any Session
   private var state = State.open
@@ -40,6 +39,7 @@ final class Connection: LoopMember {
   private var sessionDeadline = UInt64.max
 
   var descriptor: Int32 { handle.descriptor }
+  var limits: Limits { connections.limits }
   /// Bytes waiting to be sent.
   var backlog: Int { output.count }
   var isOpen: Bool { state == .open }
@@ -48,20 +48,19 @@ final class Connection: LoopMember {
 
   /// Takes over an accepted socket, which has been counted, and registers it; on failure the socket is closed.
   static func adopt(
-    _ handle: consuming SocketHandle, session: any Session, limits: Limits, tally: ConnectionTally,
+    _ handle: consuming SocketHandle, session: any Session, connections: LoopConnections,
     on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
     handle.disableNagle()
-    let connection = Connection(handle, session, limits, tally)
+    let connection = Connection(handle, session, connections)
     connection.id = try loop.add(connection)
     return connection
   }
 
-  private init(_ handle: consuming SocketHandle, _ session: any Session, _ limits: Limits, _ tally: ConnectionTally) {
+  private init(_ handle: consuming SocketHandle, _ session: any Session, _ connections: LoopConnections) {
     self.handle = handle
     self.session = session
-    self.limits = limits
-    self.tally = tally
+    self.connections = connections
     id = .none
   }
 
@@ -319,7 +318,7 @@ final class Connection: LoopMember {
     state = .closed
     output = OutputQueue()
     input = []
-    tally.remove()
+    connections.remove()
     loop.remove(id)
   }
 }

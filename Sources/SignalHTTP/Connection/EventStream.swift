@@ -13,20 +13,18 @@ protocol EventStreamHandler: AnyObject {
 /// A response that does not end: server-sent events (HTML Standard, "Server-sent events"), on the loop that owns it.
 final class EventStream: Session {
   private let handler: any EventStreamHandler
-  private let limits: Limits
   private unowned let connection: Connection
   /// HTTP/1.1 has chunks; a client of HTTP/1.0 takes the connection's end for the stream's.
   let isChunked: Bool
 
-  init(on connection: Connection, handler: any EventStreamHandler, limits: Limits, isChunked: Bool) {
+  init(on connection: Connection, handler: any EventStreamHandler, isChunked: Bool) {
     self.connection = connection
     self.handler = handler
-    self.limits = limits
     self.isChunked = isChunked
   }
 
   func open(on loop: isolated EventLoop) {
-    connection.setDeadline(after: limits.idleTimeout, on: loop)
+    connection.setDeadline(after: connection.limits.idleTimeout, on: loop)
     handler.opened(self, on: loop)
   }
 
@@ -81,7 +79,7 @@ final class EventStream: Session {
 
   /// A comment keeps proxies from closing a quiet stream, and finds out that a client is gone.
   func deadlineReached(_ connection: Connection, on loop: isolated EventLoop) {
-    connection.setDeadline(after: limits.idleTimeout, on: loop)
+    connection.setDeadline(after: connection.limits.idleTimeout, on: loop)
     sendComment("still here", on: loop)
   }
 

@@ -182,8 +182,7 @@ final class HTTPSession: Session {
       switch WebSocketHandshake.answer(UpgradeRequest(head), offering: subprotocols) {
       case .accept(let key, let subprotocol):
         response.switchToWebSocket(acceptKey: key, subprotocol: subprotocol)
-        return WebSocket(
-          on: connection, handler: handler, limits: service.limits, acceptsBinary: acceptsBinary, loop: loop)
+        return WebSocket(on: connection, handler: handler, acceptsBinary: acceptsBinary, loop: loop)
       case .refuse(let refusal):
         response.refuse(refusal)
         if !response.keepsAlive { isClosing = true }
@@ -192,7 +191,7 @@ final class HTTPSession: Session {
     case .eventStream(let handler):
       let isChunked = response.canChunk
       response.endAsStream()
-      return EventStream(on: connection, handler: handler, limits: service.limits, isChunked: isChunked)
+      return EventStream(on: connection, handler: handler, isChunked: isChunked)
     }
   }
 

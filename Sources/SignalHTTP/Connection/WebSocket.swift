@@ -36,7 +36,6 @@ extension WebSocketHandler {
 /// From other threads use `handle`.
 public final class WebSocket: Session {
   private let handler: any WebSocketHandler
-  private let limits: Limits
   private var machine: WebSocketMachine
   private unowned let connection: Connection
   private let loop: EventLoop
@@ -49,19 +48,17 @@ public final class WebSocket: Session {
   private var isAskedForDrained = false
 
   init(
-    on connection: Connection, handler: any WebSocketHandler, limits: Limits, acceptsBinary: Bool,
-    loop: isolated EventLoop
+    on connection: Connection, handler: any WebSocketHandler, acceptsBinary: Bool, loop: isolated EventLoop
   ) {
     self.connection = connection
     self.handler = handler
-    self.limits = limits
     self.loop = loop
-    machine = WebSocketMachine(role: .server, limits: limits.webSocket, acceptsBinary: acceptsBinary)
+    machine = WebSocketMachine(role: .server, limits: connection.limits.webSocket, acceptsBinary: acceptsBinary)
   }
 
   /// Tells the handler that the handshake's answer is on its way.
   func open(on loop: isolated EventLoop) {
-    connection.setDeadline(after: limits.pingInterval, on: loop)
+    connection.setDeadline(after: connection.limits.pingInterval, on: loop)
     handler.opened(self, on: loop)
   }
 
@@ -101,7 +98,7 @@ public final class WebSocket: Session {
   public func close(_ code: CloseCode = .normal, reason: String = "", on loop: isolated EventLoop) {
     guard machine.maySend else { return }
     write(on: loop) { machine, output in machine.close(code, reason: reason, to: &output) }
-    expectAnswer(within: limits.closeTimeout, on: loop)
+    expectAnswer(within: connection.limits.closeTimeout, on: loop)
   }
 
   /// Sets the deadline for the answer to what has just been written.
@@ -150,7 +147,7 @@ public final class WebSocket: Session {
   ) -> Intake {
     awaitsPong = false
     if machine.maySend {
-      connection.setDeadline(after: limits.pingInterval, on: loop)
+      connection.setDeadline(after: connection.limits.pingInterval, on: loop)
       answerTimeout = nil
     }
     collected = loop.takeScratch()
@@ -158,7 +155,7 @@ public final class WebSocket: Session {
     var position = 0
     var end: WebSocketEnd?
     var needsMore = false
-    reading: while backlog <= limits.highWaterMark {
+    reading: while backlog <= connection.limits.highWaterMark {
       switch machine.next(in: &bytes, at: &position, replies: &collected) {
       case .needMore:
         needsMore = true
@@ -199,7 +196,7 @@ public final class WebSocket: Session {
     guard machine.maySend, !awaitsPong else { return connection.abort(on: loop) }
     awaitsPong = true
     write(on: loop) { machine, output in machine.ping(to: &output) }
-    let rest = limits.idleTimeout - limits.pingInterval
+    let rest = connection.limits.idleTimeout - connection.limits.pingInterval
     let patience = rest > .zero ? rest : .seconds(1)
     expectAnswer(within: patience, on: loop)
   }

@@ -32,6 +32,7 @@ final class Hub: TurnParticipant {
   /// Who watches what, on all loops.
   let watchers: Watchers
   private let demandBox: DemandBox
+  private var demandFeed: Subscription?
   private var demandSubscriptions: [DemandSubscription] = []
   /// Filters that failed for a change, since the start (rule 6).
   private(set) var filterErrors = 0
@@ -96,7 +97,9 @@ final class Hub: TurnParticipant {
   func subscribe(
     demand patterns: [PathPattern], id: Int, wire: Wire, subscriber: any Subscriber
   ) -> DemandSubscription {
-    let (watched, number) = watchers.listen(ObjectIdentifier(self)) { [demandBox] in demandBox.put($0) }
+    // First the changes, then what is there: what happens in between is in both, and recognized by its number.
+    if demandFeed == nil { demandFeed = watchers.demand.subscribe { [demandBox] in demandBox.put($0) } }
+    let (watched, number) = watchers.present
     let subscription = DemandSubscription(
       patterns, id: id, wire: wire, watched: watched, number: number, store: store, pieceBytes: pace.bytes,
       subscriber: subscriber)
@@ -106,7 +109,9 @@ final class Hub: TurnParticipant {
 
   func cancel(_ subscription: DemandSubscription) {
     demandSubscriptions.removeAll { $0 === subscription }
-    if demandSubscriptions.isEmpty { watchers.ignore(ObjectIdentifier(self)) }
+    guard demandSubscriptions.isEmpty else { return }
+    demandFeed?.cancel()
+    demandFeed = nil
   }
 
   private func group(for key: SubscriptionGroup.Key, now: UInt64) -> SubscriptionGroup {

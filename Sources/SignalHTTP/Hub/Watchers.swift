@@ -21,12 +21,21 @@ final class Watchers: Sendable {
     var free: [Int] = []
     /// Subscriptions of each pattern.
     var patterns: [PathPattern: Int] = [:]
-    /// Where loops are told of demand, of those that want to be.
-    var listeners: [ObjectIdentifier: @Sendable (Demand) -> Void] = [:]
     var number: UInt64 = 0
   }
 
   private let state = Mutex(State())
+  private let changes = Signal<Demand>()
+
+  /// Demand as it changes; the present one is in ``present``.
+  ///
+  /// Whoever subscribes first and then takes that can tell by the numbers what is in both.
+  var demand: DerivedSignal<Demand, Never> { changes.readOnly }
+
+  /// The patterns that are watched, and the number of the last change that is in them.
+  var present: (watched: [PathPattern], number: UInt64) {
+    state.withLock { (Array($0.patterns.keys), $0.number) }
+  }
 
   /// How many subscriptions have a pattern that matches the path.
   func count(_ path: PropertyPath) -> Int {
@@ -50,9 +59,10 @@ final class Watchers: Sendable {
       for pattern in Set(patterns) {
         let before = state.patterns[pattern] ?? 0
         state.patterns[pattern] = before + 1
-        if before == 0 { Self.tell(pattern, isWatched: true, &state) }
+        if before == 0 { note(pattern, isWatched: true, &state) }
       }
     }
+    changes.deliver()
   }
 
   func remove(_ patterns: [PathPattern]) {
@@ -67,31 +77,17 @@ final class Watchers: Sendable {
       for pattern in Set(patterns) {
         let left = (state.patterns[pattern] ?? 1) - 1
         state.patterns[pattern] = left == 0 ? nil : left
-        if left == 0 { Self.tell(pattern, isWatched: false, &state) }
+        if left == 0 { note(pattern, isWatched: false, &state) }
       }
     }
+    changes.deliver()
   }
 
-  /// Under the lock, so that a loop hears of the changes in their order; a listener only puts it into its box.
-  private static func tell(_ pattern: PathPattern, isWatched: Bool, _ state: inout State) {
+  /// Takes its place in the order under the lock, and is delivered after it.
+  private func note(_ pattern: PathPattern, isWatched: Bool, _ state: inout State) {
     state.number += 1
-    let demand = Demand(pattern: pattern, isWatched: isWatched, number: state.number)
-    for tell in state.listeners.values { tell(demand) }
+    changes.enqueue(Demand(pattern: pattern, isWatched: isWatched, number: state.number))
   }
-
-  /// Tells a loop of demand from now on, if that is not so already, and of what there is now.
-  ///
-  /// - Returns: The patterns that are watched, and the number of the last change that is in them.
-  func listen(
-    _ loop: ObjectIdentifier, _ tell: @escaping @Sendable (Demand) -> Void
-  ) -> (watched: [PathPattern], number: UInt64) {
-    state.withLock { state in
-      state.listeners[loop] = tell
-      return (Array(state.patterns.keys), state.number)
-    }
-  }
-
-  func ignore(_ loop: ObjectIdentifier) { state.withLock { $0.listeners[loop] = nil } }
 }
 
 /// Demand on its way to one loop.

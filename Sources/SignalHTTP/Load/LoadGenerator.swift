@@ -21,7 +21,7 @@ package final class LoadGenerator: Sendable {
   private let lanes: [Lane]
   private let host: String
   private let port: UInt16
-  private let tally = ConnectionTally()
+  private let connections: LoopConnections
 
   /// Makes loops that are idle.
   ///
@@ -34,6 +34,9 @@ package final class LoadGenerator: Sendable {
   ) throws(Failure) {
     self.host = host
     self.port = port
+    var limits = Limits()
+    limits.highWaterMark = 64 << 20
+    connections = LoopConnections(limits: limits)
     var lanes: [Lane] = []
     do throws(SystemError) {
       for index in 0..<max(1, loops) {
@@ -60,10 +63,11 @@ package final class LoadGenerator: Sendable {
     for index in 0..<count {
       let descriptor = try connect()
       let lane = lanes[(lane ?? index) % lanes.count]
-      lane.loop.submit { [tally, place = lane.place] loop in
+      lane.loop.submit { [connections, place = lane.place] loop in
         guard let driver = place.driver else { return }
         let session = RequestSession(driver)
-        if let connection = Self.adopt(descriptor, session, tally, on: loop) { session.begin(connection, on: loop) }
+        guard let connection = Self.adopt(descriptor, session, connections, on: loop) else { return }
+        session.begin(connection, on: loop)
       }
     }
   }
@@ -77,10 +81,10 @@ package final class LoadGenerator: Sendable {
     let begun = monotonicNanoseconds()
     let descriptor = try connect()
     let lane = lanes[index % lanes.count]
-    lane.loop.submit { [tally, host, port, place = lane.place] loop in
+    lane.loop.submit { [connections, host, port, place = lane.place] loop in
       guard let driver = place.driver else { return }
       let session = WatchSession(driver, begun: once ? begun : nil)
-      guard let connection = Self.adopt(descriptor, session, tally, on: loop) else { return }
+      guard let connection = Self.adopt(descriptor, session, connections, on: loop) else { return }
       session.begin(connection, host: "\(host):\(port)", target: target, on: loop)
     }
   }
@@ -94,13 +98,10 @@ package final class LoadGenerator: Sendable {
   }
 
   private static func adopt(
-    _ descriptor: Int32, _ session: any Session, _ tally: ConnectionTally, on loop: isolated EventLoop
+    _ descriptor: Int32, _ session: any Session, _ connections: LoopConnections, on loop: isolated EventLoop
   ) -> Connection? {
-    var limits = Limits()
-    limits.highWaterMark = 64 << 20
-    tally.add()
-    return try? Connection.adopt(
-      SocketHandle(owning: descriptor), session: session, limits: limits, tally: tally, on: loop)
+    connections.add()
+    return try? Connection.adopt(SocketHandle(owning: descriptor), session: session, connections: connections, on: loop)
   }
 
   // MARK: Running
