@@ -35,8 +35,11 @@ final class Connection: LoopMember {
   private var isServing = false
   private var willProceed = false
   private var lingeredBytes = 0
-  /// The session's own deadline; while the socket is full the send timeout stands in its place.
+  /// The session's own deadline; while the socket is full the send timeout stands in its place, and its time stands still:
+  /// a peer that is slow, and takes what it is sent, cannot answer what is behind that.
   private var sessionDeadline = UInt64.max
+  /// From when on the session's time stands still.
+  private var blockedSince: UInt64 = 0
 
   var descriptor: Int32 { handle.descriptor }
   var limits: Limits { connections.limits }
@@ -69,6 +72,7 @@ final class Connection: LoopMember {
   func ready(_ event: ReadinessEvent, on loop: isolated EventLoop) {
     if event.isWritable && isBlocked {
       isBlocked = false
+      if sessionDeadline != .max { sessionDeadline += loop.now - blockedSince }
       loop.setDeadline(sessionDeadline, of: id)
       flush(on: loop)
     }
@@ -200,6 +204,7 @@ final class Connection: LoopMember {
 
   private func block(on loop: isolated EventLoop) {
     isBlocked = true
+    blockedSince = loop.now
     loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
   }
 
@@ -254,7 +259,7 @@ final class Connection: LoopMember {
 
   func setDeadline(after timeout: Duration, on loop: isolated EventLoop) {
     sessionDeadline = loop.now + timeout.nanosecondsClamped
-    if !isBlocked { loop.setDeadline(sessionDeadline, of: id) }
+    if isBlocked { blockedSince = loop.now } else { loop.setDeadline(sessionDeadline, of: id) }
   }
 
   func deadlineReached(on loop: isolated EventLoop) {
