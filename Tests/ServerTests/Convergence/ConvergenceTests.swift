@@ -213,14 +213,16 @@ extension Fold {
 /// What the threads share.
 private final class Stage: Sendable {
   private struct State {
-    var log: [String] = []
     var folds: [Fold] = []
     var closedAsTooSlow = 0
     var writersLeft: Int
-    var lastRevision: Int?
     var deadline: ContinuousClock.Instant?
   }
   private let state: Mutex<State>
+  /// By itself, because it is written on a loop of the server, which must not wait for watchers.
+  private let changes = Mutex<[String]>([])
+  /// Zero until all writers are done; every watcher asks for it after every message.
+  private let last = Atomic(0)
   private let writers = DispatchGroup()
 
   init(writers count: Int) {
@@ -228,13 +230,16 @@ private final class Stage: Sendable {
     for _ in 0..<count { writers.enter() }
   }
 
-  var log: [String] { state.withLock { $0.log } }
+  var log: [String] { changes.withLock(\.self) }
   var folds: [Fold] { state.withLock { $0.folds } }
   var closedAsTooSlow: Int { state.withLock { $0.closedAsTooSlow } }
   /// The revision of the last change, once all writers are done.
-  var lastRevision: Int? { state.withLock { $0.lastRevision } }
+  var lastRevision: Int? {
+    let revision = last.load(ordering: .acquiring)
+    return revision == 0 ? nil : revision
+  }
 
-  func record(_ changes: [String]) { state.withLock { $0.log += changes } }
+  func record(_ new: [String]) { changes.withLock { $0 += new } }
 
   func add(_ fold: Fold) { state.withLock { $0.folds.append(fold) } }
 
@@ -243,20 +248,18 @@ private final class Stage: Sendable {
   func waitForWriters() { writers.wait() }
 
   func writerIsDone(at store: PropertyStore) {
-    let revision = Int(store.revision.number)
     state.withLock { state in
       state.writersLeft -= 1
       guard state.writersLeft == 0 else { return }
-      state.lastRevision = revision
       state.deadline = .now + .seconds(60)
+      last.store(Int(store.revision.number), ordering: .releasing)
     }
     writers.leave()
   }
 
   /// Nothing came for a moment; when the writers have long been done, something is missing.
   func waited(for fold: Fold) throws {
-    let (deadline, revision) = state.withLock { ($0.deadline, $0.lastRevision) }
-    guard let deadline, deadline < .now else { return }
-    throw Fold.Violation(description: "known up to \(fold.cursor ?? -1) of \(revision ?? -1), and nothing comes")
+    guard let deadline = state.withLock({ $0.deadline }), deadline < .now else { return }
+    throw Fold.Violation(description: "known up to \(fold.cursor ?? -1) of \(lastRevision ?? -1), and nothing comes")
   }
 }
