@@ -33,12 +33,12 @@ struct Compiler {
   /// The first pattern that is refused, and where it is in the source.
   private(set) var badPattern: (failure: Pattern.Failure, position: Int)?
   /// The slots of the variables that are used.
-  private(set) var variables: Set<Int> = []
+  private(set) var variables: [Int] = []
   /// The most values that are on the stack at any time.
   private(set) var stackSize = 0
   /// The keys of the lookup that are used, each once.
   private(set) var lookupKeys: [String] = []
-  private var lookupIndices: [[UInt8]: Int] = [:]
+  private var lookupIndices = TextTable<Int>()
   /// Where the lookup is used with more than a constant key.
   private(set) var badLookup: Int?
   /// The conditions of a filter that an index can use.
@@ -47,8 +47,8 @@ struct Compiler {
   private var depth = 0
   private var tasks: [Task] = []
   private var places: [UInt32] = []
-  private var strings: [[UInt8]: Value] = [:]
-  private var indices: [[UInt8]: UInt32] = [:]
+  private var strings = TextTable<Value>()
+  private var indices = TextTable<UInt32>()
   /// Where on the stack the first variable of a scope is.
   private var scopePlaces: [Int: Int] = [:]
   /// The values of the nodes that are the same in every evaluation, as far as they are known.
@@ -174,7 +174,7 @@ struct Compiler {
   private mutating func string(_ text: [UInt8]) -> Value {
     if let value = strings[text] { return value }
     let value = constants.add(text: text, .string, as: .constants)
-    strings[text] = value
+    strings.add(text, value)
     return value
   }
 
@@ -186,7 +186,7 @@ struct Compiler {
   private mutating func name(_ field: [UInt8]) -> UInt32 {
     if let index = indices[field] { return index }
     let index = constant(string(field))
-    indices[field] = index
+    indices.add(field, index)
     return index
   }
 
@@ -216,14 +216,14 @@ struct Compiler {
   }
 
   private mutating func key(_ text: [UInt8], _ operand: Syntax.ID) -> Int {
-    if case .variable(let slot) = syntax.nodes[operand].kind { variables.insert(slot) }
+    if case .variable(let slot) = syntax.nodes[operand].kind { note(slot) }
     if let index = lookupIndices[text] { return index }
     guard lookupKeys.count < CELLimits.lookupKeys else {
       badLookup = badLookup ?? syntax.nodes[operand].position
       return 0
     }
     lookupKeys.append(String(decoding: text, as: UTF8.self))
-    lookupIndices[text] = lookupKeys.count - 1
+    lookupIndices.add(text, lookupKeys.count - 1)
     return lookupKeys.count - 1
   }
 
@@ -389,8 +389,13 @@ struct Compiler {
     next(all: tasks)
   }
 
+  /// Takes note of a variable that is used; there are at most `CELEnvironment.variableLimit`.
+  private mutating func note(_ slot: Int) {
+    if !variables.contains(slot) { variables.append(slot) }
+  }
+
   private mutating func use(_ slot: Int, at position: Int) -> UInt8 {
-    variables.insert(slot)
+    note(slot)
     if environment.variables[slot].isLookup { badLookup = badLookup ?? position }
     return UInt8(truncatingIfNeeded: slot)
   }
