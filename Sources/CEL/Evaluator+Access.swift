@@ -15,9 +15,12 @@ extension Evaluator {
       let nothing: [UInt8] = []
       return body(nothing.span)
     case .constants:
-      let bytes = program.constants.bytes
+      // Valid during the evaluation, and `body` cannot keep a span.
+      let bytes = unsafe Span(_unsafeElements: texts)
+      return body(bytes.extracting(value.range))
+    case .created:
+      let bytes = workspace?.created.bytes ?? []
       return body(bytes.span.extracting(value.range))
-    case .created: return body(created.bytes.span.extracting(value.range))
     case .bound:
       let bytes = activation.further.pool.bytes
       return body(bytes.span.extracting(value.range))
@@ -28,7 +31,9 @@ extension Evaluator {
     case .tree0: return body(activation.tree0.text.bytes.span.extracting(value.range))
     case .tree1: return body(activation.tree1.text.bytes.span.extracting(value.range))
     default:
-      let bytes = (value.source.fetchedNumber.map { trees[$0] } ?? activation.further.trees[value.source.furtherNumber])
+      let bytes =
+        (value.source.fetchedNumber.flatMap { workspace?.trees[$0] }
+        ?? activation.further.trees[value.source.furtherNumber])
         .text.bytes
       return body(bytes.span.extracting(value.range))
     }
@@ -40,9 +45,9 @@ extension Evaluator {
   }
 
   /// Adds a text to what this evaluation has created.
-  mutating func create(_ text: some Collection<UInt8>, _ kind: Value.Kind = .string) -> Value {
+  func create(_ text: some Collection<UInt8>, _ kind: Value.Kind = .string) -> Value {
     guard reserve(text.count) else { return error(.tooLarge) }
-    return created.add(text: text, kind, as: .created)
+    return withWorkspace { $0.created.add(text: text, kind, as: .created) }
   }
 
   // MARK: - JSON
@@ -55,19 +60,20 @@ extension Evaluator {
     switch source {
     case .tree0: body(activation.tree0)
     case .tree1: body(activation.tree1)
-    default: body(source.fetchedNumber.map { trees[$0] } ?? activation.further.trees[source.furtherNumber])
+    default:
+      body(source.fetchedNumber.flatMap { workspace?.trees[$0] } ?? activation.further.trees[source.furtherNumber])
     }
   }
 
   /// The value of a node of a tree of the activation.
-  mutating func value(_ activation: borrowing Activation, of node: JSONTree.Node, _ source: Value.Source) -> Value {
+  func value(_ activation: borrowing Activation, of node: JSONTree.Node, _ source: Value.Source) -> Value {
     let (value, size) = withTree(activation, source) { (JSONValues.plain(node, $0, source), $0.range(of: node).count) }
     guard let value else { return unescaped(activation, node, source) }
     if value.isNumber { charge(size / 16) }
     return value
   }
 
-  private mutating func unescaped(_ activation: borrowing Activation, _ node: JSONTree.Node, _ source: Value.Source)
+  private func unescaped(_ activation: borrowing Activation, _ node: JSONTree.Node, _ source: Value.Source)
     -> Value
   {
     create(withTree(activation, source) { JSONValues.text(of: node, in: $0) })
@@ -80,7 +86,7 @@ extension Evaluator {
     switch value.source {
     case .constants: program.constants.lists[value.number]
     case .bound: activation.further.pool.lists[value.number]
-    case .created: created.lists[value.number]
+    case .created: workspace?.created.lists[value.number] ?? []
     default: []
     }
   }
@@ -92,7 +98,7 @@ extension Evaluator {
   }
 
   /// The element of a list at a place; nil when there is none.
-  mutating func element(_ activation: borrowing Activation, _ place: Int, of list: Value) -> Value? {
+  func element(_ activation: borrowing Activation, _ place: Int, of list: Value) -> Value? {
     guard list.isNode else {
       let elements = self.list(activation, list)
       return elements.indices.contains(place) ? elements[place] : nil
@@ -104,7 +110,7 @@ extension Evaluator {
   }
 
   /// The value of a map for a key; nil when there is none.
-  mutating func lookup(_ activation: borrowing Activation, _ key: Value, in map: Value) -> Value? {
+  func lookup(_ activation: borrowing Activation, _ key: Value, in map: Value) -> Value? {
     guard map.isNode else {
       let entries = list(activation, map)
       charge(entries.count / 2)
@@ -118,7 +124,7 @@ extension Evaluator {
   }
 
   /// The node of a member of a JSON object.
-  mutating func member(_ activation: borrowing Activation, _ key: Value, of map: Value) -> JSONTree.Node? {
+  func member(_ activation: borrowing Activation, _ key: Value, of map: Value) -> JSONTree.Node? {
     let (node, members, size) = withTree(activation, map.source) { tree in
       (
         withText(activation, key) { name in tree.member(name, of: map.node) }, tree.count(of: map.node),
@@ -133,15 +139,16 @@ extension Evaluator {
   // MARK: - Selection (langdef "Field Selection")
 
   @inline(__always)
-  mutating func select(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
+  func select(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
     if operand.kind == .map, operand.isNode {
       // The way of nearly every filter. Names are constants, so it does not ask whose text they are; and the tree is
       // asked for the member and its value in one go, because each time it is reached its blocks are retained.
-      let names = program.constants.bytes
+      // Valid during the evaluation.
+      let names = unsafe Span(_unsafeElements: texts)
       var node: JSONTree.Node?
       var cost = 0
       let value = withTree(activation, operand.source) { tree -> Value? in
-        guard let found = tree.member(names.span.extracting(name.range), of: operand.node) else { return nil }
+        guard let found = tree.member(names.extracting(name.range), of: operand.node) else { return nil }
         node = found
         cost = (tree.count(of: operand.node) + tree.range(of: found).count) / 16
         return JSONValues.plain(found, tree, operand.source)
@@ -153,7 +160,7 @@ extension Evaluator {
     return selectOther(activation, name, of: operand)
   }
 
-  private mutating func selectOther(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
+  private func selectOther(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
     switch operand.kind {
     case .error: operand
     case .map: lookup(activation, name, in: operand) ?? error(.noSuchKey)
@@ -162,7 +169,7 @@ extension Evaluator {
     }
   }
 
-  mutating func has(_ activation: borrowing Activation, _ name: Value, in operand: Value) -> Value {
+  func has(_ activation: borrowing Activation, _ name: Value, in operand: Value) -> Value {
     switch operand.kind {
     case .error: return operand
     case .map: return Value(lookup(activation, name, in: operand) != nil)
@@ -175,7 +182,7 @@ extension Evaluator {
 
   // MARK: - Indexing
 
-  mutating func element(_ activation: borrowing Activation, at key: Value, of operand: Value) -> Value {
+  func element(_ activation: borrowing Activation, at key: Value, of operand: Value) -> Value {
     if operand.isError { return operand }
     if key.isError { return key }
     switch operand.kind {
@@ -212,7 +219,7 @@ extension Evaluator {
 
   // MARK: - Membership
 
-  mutating func membership(_ activation: borrowing Activation, _ element: Value, in container: Value) -> Value {
+  func membership(_ activation: borrowing Activation, _ element: Value, in container: Value) -> Value {
     if element.isError { return element }
     if container.isError { return container }
     switch container.kind {
@@ -222,7 +229,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func contains(_ activation: borrowing Activation, _ element: Value, _ container: Value) -> Bool {
+  private func contains(_ activation: borrowing Activation, _ element: Value, _ container: Value) -> Bool {
     guard container.isNode else {
       for other in list(activation, container) {
         charge(1)

@@ -24,7 +24,7 @@ extension Evaluator {
     result.overflow ? error(.overflow) : Value(result.partialValue)
   }
 
-  mutating func add(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
+  func add(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
     switch (left.kind, right.kind) {
     case (.int, .int): return checked(left.int.addingReportingOverflow(right.int))
     case (.uint, .uint): return checked(left.uint.addingReportingOverflow(right.uint))
@@ -39,7 +39,7 @@ extension Evaluator {
     }
   }
 
-  mutating func subtract(_ left: Value, _ right: Value) -> Value {
+  func subtract(_ left: Value, _ right: Value) -> Value {
     switch (left.kind, right.kind) {
     case (.int, .int): return checked(left.int.subtractingReportingOverflow(right.int))
     case (.uint, .uint): return checked(left.uint.subtractingReportingOverflow(right.uint))
@@ -54,7 +54,7 @@ extension Evaluator {
     }
   }
 
-  mutating func multiply(_ left: Value, _ right: Value) -> Value {
+  func multiply(_ left: Value, _ right: Value) -> Value {
     switch (left.kind, right.kind) {
     case (.int, .int): return checked(left.int.multipliedReportingOverflow(by: right.int))
     case (.uint, .uint): return checked(left.uint.multipliedReportingOverflow(by: right.uint))
@@ -64,7 +64,7 @@ extension Evaluator {
     }
   }
 
-  mutating func divide(_ left: Value, _ right: Value) -> Value {
+  func divide(_ left: Value, _ right: Value) -> Value {
     switch (left.kind, right.kind) {
     case (.int, .int):
       if right.int == 0 { return error(.divisionByZero) }
@@ -79,7 +79,7 @@ extension Evaluator {
     }
   }
 
-  mutating func remainder(_ left: Value, _ right: Value) -> Value {
+  func remainder(_ left: Value, _ right: Value) -> Value {
     switch (left.kind, right.kind) {
     case (.int, .int):
       if right.int == 0 { return error(.divisionByZero) }
@@ -92,7 +92,7 @@ extension Evaluator {
     }
   }
 
-  mutating func negate(_ operand: Value) -> Value {
+  func negate(_ operand: Value) -> Value {
     switch operand.kind {
     case .int: checked(Int64(0).subtractingReportingOverflow(operand.int))
     case .double: Value(-operand.double)
@@ -104,13 +104,13 @@ extension Evaluator {
 
   // MARK: - Concatenation
 
-  private mutating func concatenation(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
+  private func concatenation(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
     if right.byteCount == 0 { return left }
     if left.byteCount == 0 { return right }
     return create(copy(activation, left) + copy(activation, right), left.kind)
   }
 
-  private mutating func concatenatedLists(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
+  private func concatenatedLists(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Value {
     let count = count(activation, of: left) + self.count(activation, of: right)
     guard reserve(count) else { return error(.tooLarge) }
     var elements: [Value] = []
@@ -119,6 +119,6 @@ extension Evaluator {
       var cursor = Cursor(list)
       while let element = next(activation, &cursor) { elements.append(element) }
     }
-    return created.add(list: elements, .list, as: .created)
+    return add(elements, .list)
   }
 }

@@ -13,7 +13,7 @@ extension Evaluator {
   }
 
   /// The result of a function whose arguments are on the stack from `first` on.
-  mutating func call(_ activation: borrowing Activation, _ function: Function, first: Int, count: Int) -> Value {
+  func call(_ activation: borrowing Activation, _ function: Function, first: Int, count: Int) -> Value {
     var arguments = Arguments(count: count, first: first)
     for place in 0..<count {
       let argument = unsafe stack[first + place]
@@ -52,7 +52,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func size(_ activation: borrowing Activation, _ value: Value) -> Value {
+  private func size(_ activation: borrowing Activation, _ value: Value) -> Value {
     switch value.kind {
     case .string: return Value(length(activation, of: value))
     case .bytes: return Value(value.byteCount)
@@ -63,12 +63,12 @@ extension Evaluator {
   }
 
   /// The number of code points of a string.
-  mutating func length(_ activation: borrowing Activation, of value: Value) -> Int {
+  func length(_ activation: borrowing Activation, of value: Value) -> Int {
     charge(value.byteCount / 8)
     return withText(activation, value) { Texts.length($0) }
   }
 
-  private mutating func search(
+  private func search(
     _ activation: borrowing Activation, _ function: Function, _ text: Value, _ part: Value
   ) -> Value {
     guard text.kind == .string, part.kind == .string else { return error(.noMatchingOverload) }

@@ -10,14 +10,14 @@ extension Evaluator {
   // MARK: - Equality
 
   @inline(__always)
-  mutating func equality(_ activation: borrowing Activation, _ left: Value, _ right: Value, negated: Bool) -> Value {
+  func equality(_ activation: borrowing Activation, _ left: Value, _ right: Value, negated: Bool) -> Value {
     if left.isError { return left }
     if right.isError { return right }
     return Value(equals(activation, left, right) != negated)
   }
 
   /// Whether two values, which are no errors, are equal.
-  mutating func equals(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Bool {
+  func equals(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Bool {
     guard left.kind == right.kind else {
       return left.isNumber && right.isNumber && order(activation, left, right) == .same
     }
@@ -32,13 +32,13 @@ extension Evaluator {
     }
   }
 
-  private mutating func equalTexts(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Bool {
+  private func equalTexts(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Bool {
     guard left.byteCount == right.byteCount else { return false }
     charge(left.byteCount / 8)
     return withText(activation, left) { left in withText(activation, right) { right in Texts.areEqual(left, right) } }
   }
 
-  private mutating func deepEquals(_ activation: borrowing Activation, _ left: Value, _ right: Value, depth: Int)
+  private func deepEquals(_ activation: borrowing Activation, _ left: Value, _ right: Value, depth: Int)
     -> Bool
   {
     guard depth < CELLimits.valueDepth else {
@@ -59,7 +59,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func equalLists(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ depth: Int)
+  private func equalLists(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ depth: Int)
     -> Bool
   {
     let count = count(activation, of: left)
@@ -74,7 +74,7 @@ extension Evaluator {
     return true
   }
 
-  private mutating func equalMaps(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ depth: Int)
+  private func equalMaps(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ depth: Int)
     -> Bool
   {
     guard size(activation, ofMap: left) == size(activation, ofMap: right) else { return false }
@@ -109,7 +109,7 @@ extension Evaluator {
   }
 
   @inline(__always)
-  mutating func relation(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ relation: Relation)
+  func relation(_ activation: borrowing Activation, _ left: Value, _ right: Value, _ relation: Relation)
     -> Value
   {
     if left.kind == .double, right.kind == .double {
@@ -130,7 +130,7 @@ extension Evaluator {
     }
   }
 
-  mutating func order(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Order {
+  func order(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Order {
     switch (left.kind, right.kind) {
     case (.int, .int): Self.order(left.int, right.int)
     case (.uint, .uint), (.bool, .bool): Self.order(left.bits, right.bits)
@@ -150,7 +150,7 @@ extension Evaluator {
   }
 
   /// Bytes sort as the code points do that they encode.
-  private mutating func orderOfTexts(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Order {
+  private func orderOfTexts(_ activation: borrowing Activation, _ left: Value, _ right: Value) -> Order {
     charge(min(left.byteCount, right.byteCount) / 8)
     return withText(activation, left) { left in
       withText(activation, right) { right in Self.order(Texts.compare(left, right), 0) }

@@ -3,7 +3,7 @@
 /// Type conversions (langdef "List of Standard Definitions"): what does not fit is an error, never cut off silently,
 /// but the fraction of a double that becomes an integer.
 extension Evaluator {
-  mutating func convert(_ activation: borrowing Activation, _ value: Value, to type: Function) -> Value {
+  func convert(_ activation: borrowing Activation, _ value: Value, to type: Function) -> Value {
     switch type {
     case .dyn: return value
     case .type: return Value(type: value.kind)
@@ -20,7 +20,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func int(_ activation: borrowing Activation, _ value: Value) -> Value {
+  private func int(_ activation: borrowing Activation, _ value: Value) -> Value {
     switch value.kind {
     case .int: return value
     case .uint: return Int64(exactly: value.uint).map { Value($0) } ?? error(.overflow)
@@ -34,7 +34,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func uint(_ activation: borrowing Activation, _ value: Value) -> Value {
+  private func uint(_ activation: borrowing Activation, _ value: Value) -> Value {
     switch value.kind {
     case .int: return UInt64(exactly: value.int).map { Value($0) } ?? error(.overflow)
     case .uint: return value
@@ -49,7 +49,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func double(_ activation: borrowing Activation, _ value: Value) -> Value {
+  private func double(_ activation: borrowing Activation, _ value: Value) -> Value {
     switch value.kind {
     case .int: return Value(Double(value.int))
     case .uint: return Value(Double(value.uint))
@@ -59,7 +59,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func bool(_ activation: borrowing Activation, _ value: Value) -> Value {
+  private func bool(_ activation: borrowing Activation, _ value: Value) -> Value {
     if value.kind == .bool { return value }
     guard value.kind == .string else { return error(.noMatchingOverload) }
     switch text(activation, value) {
@@ -69,7 +69,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func string(_ activation: borrowing Activation, _ value: Value) -> Value {
+  private func string(_ activation: borrowing Activation, _ value: Value) -> Value {
     switch value.kind {
     case .string: return value
     case .bytes:
@@ -87,7 +87,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func timestamp(_ activation: borrowing Activation, _ value: Value) -> Value {
+  private func timestamp(_ activation: borrowing Activation, _ value: Value) -> Value {
     switch value.kind {
     case .timestamp: return value
     case .int: return Times.timestamp(seconds: value.int, nanoseconds: 0) ?? error(.overflow)
@@ -98,7 +98,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func duration(_ activation: borrowing Activation, _ value: Value) -> Value {
+  private func duration(_ activation: borrowing Activation, _ value: Value) -> Value {
     switch value.kind {
     case .duration: return value
     case .string:
@@ -113,7 +113,7 @@ extension Evaluator {
     String(decoding: copy(activation, value).prefix(1024), as: UTF8.self)
   }
 
-  mutating func convertBase64(_ activation: borrowing Activation, _ function: Function, _ value: Value) -> Value {
+  func convertBase64(_ activation: borrowing Activation, _ function: Function, _ value: Value) -> Value {
     charge(value.byteCount / 4)
     switch (function, value.kind) {
     case (.base64Encode, .bytes):
@@ -128,7 +128,7 @@ extension Evaluator {
 
   // MARK: - Parts of times
 
-  mutating func part(
+  func part(
     _ activation: borrowing Activation, _ function: Function, of value: Value, zone: Value?
   ) -> Value {
     if value.kind == .duration, zone == nil { return durationPart(function, of: value) }

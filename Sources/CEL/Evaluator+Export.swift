@@ -3,13 +3,13 @@
 /// Results: values that outlive the evaluation.
 extension Evaluator {
   /// A copy that stands alone; nil when it is too large or too deep, which `fatal` then says.
-  mutating func exported(_ activation: borrowing Activation, _ value: Value) -> CELValue? {
+  func exported(_ activation: borrowing Activation, _ value: Value) -> CELValue? {
     // What is only copied out does not count as created; it is bounded for itself.
     room = program.limits.createdSize
     return exported(activation, value, depth: 0)
   }
 
-  private mutating func exported(_ activation: borrowing Activation, _ value: Value, depth: Int) -> CELValue? {
+  private func exported(_ activation: borrowing Activation, _ value: Value, depth: Int) -> CELValue? {
     guard depth < CELLimits.valueDepth, reserve(1) else {
       fatal = fatal ?? .tooLarge
       return nil

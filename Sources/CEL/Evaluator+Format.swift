@@ -5,7 +5,7 @@ extension Evaluator {
   /// The most digits behind the point that can be asked for.
   private static let precisionLimit = 100
 
-  mutating func format(_ activation: borrowing Activation, _ pattern: Value, _ list: Value) -> Value {
+  func format(_ activation: borrowing Activation, _ pattern: Value, _ list: Value) -> Value {
     guard pattern.kind == .string, list.kind == .list else { return error(.noMatchingOverload) }
     let pattern = copy(activation, pattern)
     let arguments = elements(activation, of: list)
@@ -48,7 +48,7 @@ extension Evaluator {
     return create(text)
   }
 
-  private mutating func formatted(
+  private func formatted(
     _ activation: borrowing Activation, _ value: Value, _ verb: UInt8, _ precision: Int?
   ) -> [UInt8]? {
     switch verb {
@@ -88,7 +88,7 @@ extension Evaluator {
   }
 
   /// What `%s` writes: texts as they are, lists and maps with their elements, the entries of a map by their keys.
-  private mutating func plain(_ activation: borrowing Activation, _ value: Value, depth: Int) -> [UInt8]? {
+  private func plain(_ activation: borrowing Activation, _ value: Value, depth: Int) -> [UInt8]? {
     guard depth < 64, fatal == nil else {
       fatal = fatal ?? .tooLarge
       return nil

@@ -3,7 +3,7 @@
 /// The list extension, and joining.
 extension Evaluator {
   /// The elements of a list, copied.
-  mutating func elements(_ activation: borrowing Activation, of list: Value) -> [Value] {
+  func elements(_ activation: borrowing Activation, of list: Value) -> [Value] {
     var elements: [Value] = []
     var cursor = Cursor(list)
     while let element = next(activation, &cursor) { elements.append(element) }
@@ -11,17 +11,22 @@ extension Evaluator {
   }
 
   /// Adds a list to what this evaluation has created.
-  mutating func create(_ elements: [Value]) -> Value {
+  func create(_ elements: [Value]) -> Value {
     guard reserve(elements.count) else { return error(.tooLarge) }
-    return created.add(list: elements, .list, as: .created)
+    return add(elements, .list)
   }
 
-  mutating func callList(_ activation: borrowing Activation, _ function: Function, _ arguments: Arguments) -> Value {
+  /// The same for a list, a map or the value of an optional that has been paid for.
+  func add(_ elements: [Value], _ kind: Value.Kind) -> Value {
+    withWorkspace { $0.created.add(list: elements, kind, as: .created) }
+  }
+
+  func callList(_ activation: borrowing Activation, _ function: Function, _ arguments: Arguments) -> Value {
     let (a, b, c) = (arguments.a, arguments.b, arguments.c)
     if function == .range {
       guard a.kind == .int else { return error(.noMatchingOverload) }
       guard a.int >= 0, a.int <= room, reserve(Int(a.int)) else { return error(a.int < 0 ? .badArgument : .tooLarge) }
-      return created.add(list: (0..<Int(a.int)).map { Value($0) }, .list, as: .created)
+      return add((0..<Int(a.int)).map { Value($0) }, .list)
     }
     guard a.kind == .list else { return error(.noMatchingOverload) }
     switch function {
@@ -46,7 +51,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func distinct(_ activation: borrowing Activation, _ list: Value) -> Value {
+  private func distinct(_ activation: borrowing Activation, _ list: Value) -> Value {
     var kept: [Value] = []
     var cursor = Cursor(list)
     while let element = next(activation, &cursor) {
@@ -58,13 +63,13 @@ extension Evaluator {
     return create(kept)
   }
 
-  private mutating func sorted(_ activation: borrowing Activation, _ list: Value) -> Value {
+  private func sorted(_ activation: borrowing Activation, _ list: Value) -> Value {
     let elements = elements(activation, of: list)
     return sorted(activation, elements.map { (key: $0, element: $0) })
   }
 
   /// The list in the order of keys, one for each element.
-  mutating func sorted(_ activation: borrowing Activation, _ list: Value, by keys: Value) -> Value {
+  func sorted(_ activation: borrowing Activation, _ list: Value, by keys: Value) -> Value {
     if keys.isError { return keys }
     guard list.kind == .list else { return error(.noMatchingOverload) }
     let elements = elements(activation, of: list)
@@ -72,7 +77,7 @@ extension Evaluator {
   }
 
   /// Merge sort, so that elements with equal keys keep their order; all keys must be of one ordered type, or numbers.
-  private mutating func sorted(
+  private func sorted(
     _ activation: borrowing Activation, _ pairs: [(key: Value, element: Value)]
   ) -> Value {
     var pairs = pairs
@@ -103,7 +108,7 @@ extension Evaluator {
     return create(pairs.map(\.element))
   }
 
-  private mutating func flattened(_ activation: borrowing Activation, _ list: Value, _ depth: Int64) -> Value {
+  private func flattened(_ activation: borrowing Activation, _ list: Value, _ depth: Int64) -> Value {
     // A stack of the lists that are being gone over, so that their nesting costs no stack of the machine.
     var cursors = [Cursor(list)]
     var elements: [Value] = []
@@ -119,7 +124,7 @@ extension Evaluator {
     return create(elements)
   }
 
-  mutating func join(_ activation: borrowing Activation, _ list: Value, _ separator: Value?) -> Value {
+  func join(_ activation: borrowing Activation, _ list: Value, _ separator: Value?) -> Value {
     guard list.kind == .list, separator == nil || separator?.kind == .string else { return error(.noMatchingOverload) }
     let between = separator.map { copy(activation, $0) } ?? []
     var text: [UInt8] = []

@@ -17,15 +17,18 @@ extension Evaluator {
   /// The value for one of the program's keys.
   ///
   /// Each key is asked for once in an evaluation, when it is first used.
-  mutating func lookup(_ activation: borrowing Activation, _ key: Int, _ use: LookupUse) -> Value {
-    if fetched.isEmpty { fetched = [Value?](repeating: nil, count: program.lookupKeys.count) }
+  func lookup(_ activation: borrowing Activation, _ key: Int, _ use: LookupUse) -> Value {
     let found: Value
-    if let earlier = fetched[key] {
+    if let fetched = workspace?.fetched, !fetched.isEmpty, let earlier = fetched[key] {
       found = earlier
     } else {
       guard let lookup = activation.lookup else { return error(.unboundVariable) }
       found = lookup(program.lookupKeys[key]).map { root(of: $0) } ?? error(.noSuchKey)
-      fetched[key] = found
+      let count = program.lookupKeys.count
+      withWorkspace { workspace in
+        if workspace.fetched.isEmpty { workspace.fetched = [Value?](repeating: nil, count: count) }
+        workspace.fetched[key] = found
+      }
     }
     let isMissing = found.isError && found.errorReason == .noSuchKey
     return switch use {
@@ -35,9 +38,11 @@ extension Evaluator {
     }
   }
 
-  private mutating func root(of tree: JSONTree) -> Value {
-    let source = Value.Source(fetched: trees.count)
-    trees.append(tree)
+  private func root(of tree: JSONTree) -> Value {
+    let source = withWorkspace { workspace in
+      workspace.trees.append(tree)
+      return Value.Source(fetched: workspace.trees.count - 1)
+    }
     return JSONValues.plain(.root, tree, source) ?? create(JSONValues.text(of: .root, in: tree))
   }
 }

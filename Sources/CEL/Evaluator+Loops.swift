@@ -25,7 +25,7 @@ extension Evaluator {
   }
 
   /// The next element of a list or key of a map.
-  mutating func next(_ activation: borrowing Activation, _ cursor: inout Cursor) -> Value? {
+  func next(_ activation: borrowing Activation, _ cursor: inout Cursor) -> Value? {
     let container = cursor.container
     charge(1)
     guard container.isNode else {
@@ -52,7 +52,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func isLast(
+  private func isLast(
     _ activation: borrowing Activation, _ key: JSONTree.Node, of map: Value
   ) -> Bool {
     guard mayHaveDuplicates(activation, map) else { return true }
@@ -66,7 +66,7 @@ extension Evaluator {
   /// Whether an object of JSON may have two members with one name.
   ///
   /// Asked once for all members of an object in turn: to look for each of them again would take the square of the time.
-  private mutating func mayHaveDuplicates(_ activation: borrowing Activation, _ map: Value) -> Bool {
+  private func mayHaveDuplicates(_ activation: borrowing Activation, _ map: Value) -> Bool {
     if let checkedObject, checkedObject.object.source == map.source, checkedObject.object.bits == map.bits {
       return checkedObject.hasDuplicates
     }
@@ -92,7 +92,7 @@ extension Evaluator {
   }
 
   /// The number of entries of a map.
-  mutating func size(_ activation: borrowing Activation, ofMap map: Value) -> Int {
+  func size(_ activation: borrowing Activation, ofMap map: Value) -> Int {
     guard map.isNode else { return list(activation, map).count / 2 }
     let members = withTree(activation, map.source) { $0.count(of: map.node) }
     guard mayHaveDuplicates(activation, map) else { return members }
@@ -109,7 +109,7 @@ extension Evaluator {
   //
   // The stack of a loop, from its start: what it goes over, the cursor, the result so far, one or two variables.
 
-  mutating func beginLoop(_ macro: Syntax.Macro, _ names: Int, end: Int) -> Int? {
+  func beginLoop(_ macro: Syntax.Macro, _ names: Int, end: Int) -> Int? {
     let range = self[below: 0]
     guard range.kind == .list || range.kind == .map else {
       if !range.isError { self[below: 0] = error(.noMatchingOverload) }
@@ -127,7 +127,7 @@ extension Evaluator {
     return nil
   }
 
-  mutating func nextElement(_ activation: borrowing Activation, _ names: Int, exit: Int) -> Int? {
+  func nextElement(_ activation: borrowing Activation, _ names: Int, exit: Int) -> Int? {
     let range = self[below: names + 2]
     var cursor = Cursor(range, self[below: names + 1])
     let place = cursor.place
@@ -145,14 +145,14 @@ extension Evaluator {
     return nil
   }
 
-  mutating func filter(_ names: Int, start: Int, exit: Int) -> Int? {
+  func filter(_ names: Int, start: Int, exit: Int) -> Int? {
     let condition = pop()
     if condition.kind == .bool { return condition.bool ? nil : start }
     self[below: names] = condition.isError ? condition : error(.noMatchingOverload)
     return exit
   }
 
-  mutating func accumulate(
+  func accumulate(
     _ activation: borrowing Activation, _ macro: Syntax.Macro, _ names: Int, start: Int, exit: Int
   ) -> Int {
     // The steps of the body; those of loops within it have been paid for themselves.
@@ -202,7 +202,7 @@ extension Evaluator {
     return result.isError ? exit : start
   }
 
-  private mutating func insertEntries(_ activation: borrowing Activation, of value: Value, into map: Value) -> Value {
+  private func insertEntries(_ activation: borrowing Activation, of value: Value, into map: Value) -> Value {
     guard value.kind == .map else { return value.isError ? value : error(.noMatchingOverload) }
     var result = map
     var cursor = Cursor(value)
@@ -214,40 +214,40 @@ extension Evaluator {
 
   // MARK: - Making lists and maps
 
-  mutating func newList(_ kind: Value.Kind) -> Value {
+  func newList(_ kind: Value.Kind) -> Value {
     guard reserve(1) else { return error(.tooLarge) }
-    return created.add(list: [], kind, as: .created)
+    return add([], kind)
   }
 
   /// The list with one more value, which is the list itself: nobody else has seen it yet.
-  mutating func append(_ value: Value, to list: Value) -> Value {
+  func append(_ value: Value, to list: Value) -> Value {
     if list.isError { return list }
     if value.isError { return value }
     guard reserve(1) else { return error(.tooLarge) }
-    created.lists[list.number].append(value)
+    withWorkspace { $0.created.lists[list.number].append(value) }
     return list
   }
 
-  mutating func appendOptional(_ activation: borrowing Activation, _ value: Value, to list: Value) -> Value {
+  func appendOptional(_ activation: borrowing Activation, _ value: Value, to list: Value) -> Value {
     guard value.kind == .optional else {
       return list.isError ? list : value.isError ? value : error(.noMatchingOverload)
     }
     return content(activation, of: value).map { append($0, to: list) } ?? list
   }
 
-  mutating func insert(_ activation: borrowing Activation, _ key: Value, _ value: Value, into map: Value) -> Value {
+  func insert(_ activation: borrowing Activation, _ key: Value, _ value: Value, into map: Value) -> Value {
     if map.isError { return map }
     if key.isError { return key }
     if value.isError { return value }
     guard Self.canBeKey(key), key.kind != .double else { return error(.badKey) }
     guard lookup(activation, key, in: map) == nil else { return error(.badKey) }
     guard reserve(2) else { return error(.tooLarge) }
-    created.lists[map.number].append(key)
-    created.lists[map.number].append(value)
+    withWorkspace { $0.created.lists[map.number].append(key) }
+    withWorkspace { $0.created.lists[map.number].append(value) }
     return map
   }
 
-  mutating func insertOptional(_ activation: borrowing Activation, _ key: Value, _ value: Value, into map: Value)
+  func insertOptional(_ activation: borrowing Activation, _ key: Value, _ value: Value, into map: Value)
     -> Value
   {
     guard value.kind == .optional else {

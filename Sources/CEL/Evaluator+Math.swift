@@ -5,7 +5,7 @@ extension Evaluator {
   /// The greatest or least of some numbers, or of those in one list.
   ///
   /// Of equal ones the first.
-  mutating func extreme(_ activation: borrowing Activation, _ arguments: Arguments, isGreatest: Bool) -> Value {
+  func extreme(_ activation: borrowing Activation, _ arguments: Arguments, isGreatest: Bool) -> Value {
     var best: Value?
     if arguments.count == 1, arguments.a.kind == .list {
       var cursor = Cursor(arguments.a)
@@ -23,7 +23,7 @@ extension Evaluator {
     return best ?? error(.badArgument)
   }
 
-  private mutating func better(
+  private func better(
     _ activation: borrowing Activation, _ best: Value?, _ number: Value, _ isGreatest: Bool
   ) -> Value? {
     guard number.isNumber else { return nil }

@@ -7,16 +7,16 @@ extension Evaluator {
     optional.extra == 0 ? nil : list(activation, optional).first
   }
 
-  mutating func optional(of value: Value) -> Value {
+  func optional(of value: Value) -> Value {
     if value.isError { return value }
     guard reserve(1) else { return error(.tooLarge) }
-    return created.add(list: [value], .optional, as: .created)
+    return add([value], .optional)
   }
 
   static let noValue = Value(.optional)
 
   /// `x.?name`.
-  mutating func selectOptional(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
+  func selectOptional(_ activation: borrowing Activation, _ name: Value, of operand: Value) -> Value {
     switch operand.kind {
     case .error: return operand
     case .map: return lookup(activation, name, in: operand).map { optional(of: $0) } ?? Self.noValue
@@ -29,7 +29,7 @@ extension Evaluator {
   }
 
   /// `x[?key]`.
-  mutating func optionalElement(_ activation: borrowing Activation, at key: Value, of operand: Value) -> Value {
+  func optionalElement(_ activation: borrowing Activation, at key: Value, of operand: Value) -> Value {
     if operand.isError { return operand }
     if key.isError { return key }
     var container = operand
@@ -48,7 +48,7 @@ extension Evaluator {
     }
   }
 
-  mutating func unwrapOptional(_ activation: borrowing Activation, end: Int) -> Int? {
+  func unwrapOptional(_ activation: borrowing Activation, end: Int) -> Int? {
     let operand = self[below: 0]
     guard operand.kind == .optional else {
       if !operand.isError { self[below: 0] = error(.noMatchingOverload) }
@@ -59,7 +59,7 @@ extension Evaluator {
     return nil
   }
 
-  mutating func jumpIfHasValue(_ activation: borrowing Activation, end: Int, unwrapping: Bool) -> Int? {
+  func jumpIfHasValue(_ activation: borrowing Activation, end: Int, unwrapping: Bool) -> Int? {
     let operand = self[below: 0]
     guard operand.kind == .optional else {
       if !operand.isError { self[below: 0] = error(.noMatchingOverload) }
@@ -73,7 +73,7 @@ extension Evaluator {
   /// The functions of optionals.
   ///
   /// Of `or` and `orValue` only what is left when the first has no value.
-  mutating func callOptional(
+  func callOptional(
     _ activation: borrowing Activation, _ function: Function, _ a: Value, _ b: Value
   ) -> Value {
     switch function {
@@ -90,7 +90,7 @@ extension Evaluator {
   }
 
   /// Whether a value is the one that its type begins with: null, false, 0, empty.
-  private mutating func isZero(_ activation: borrowing Activation, _ value: Value) -> Bool {
+  private func isZero(_ activation: borrowing Activation, _ value: Value) -> Bool {
     switch value.kind {
     case .null: true
     case .bool, .int, .uint: value.bits == 0
@@ -104,7 +104,7 @@ extension Evaluator {
     }
   }
 
-  mutating func wrapOptional(_ value: Value, isFlat: Bool) -> Value {
+  func wrapOptional(_ value: Value, isFlat: Bool) -> Value {
     guard isFlat else { return optional(of: value) }
     return value.isError || value.kind == .optional ? value : error(.noMatchingOverload)
   }

@@ -3,7 +3,7 @@
 /// `matches` (langdef "Regular Expressions").
 extension Evaluator {
   /// A text against a pattern that was compiled with the program.
-  mutating func match(_ activation: borrowing Activation, _ text: Value, _ pattern: Pattern) -> Value {
+  func match(_ activation: borrowing Activation, _ text: Value, _ pattern: Pattern) -> Value {
     guard text.kind == .string else { return text.isError ? text : error(.noMatchingOverload) }
     let (matches, cost) = withText(activation, text) { pattern.matches($0, limit: budget) }
     charge(cost)
@@ -11,7 +11,7 @@ extension Evaluator {
   }
 
   /// A text against a pattern that is not known before.
-  mutating func matches(_ activation: borrowing Activation, _ text: Value, _ pattern: Value) -> Value {
+  func matches(_ activation: borrowing Activation, _ text: Value, _ pattern: Value) -> Value {
     guard text.kind == .string, pattern.kind == .string else { return error(.noMatchingOverload) }
     let limit = program.limits.patternSteps
     // A step is a byte at least, or two bytes of a larger count: a longer one is not worth reading.

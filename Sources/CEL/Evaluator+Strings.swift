@@ -4,7 +4,7 @@
 ///
 /// Positions count code points.
 extension Evaluator {
-  mutating func callString(_ activation: borrowing Activation, _ function: Function, _ arguments: Arguments) -> Value {
+  func callString(_ activation: borrowing Activation, _ function: Function, _ arguments: Arguments) -> Value {
     let (a, b, c, d) = (arguments.a, arguments.b, arguments.c, arguments.d)
     guard a.kind == .string else { return error(.noMatchingOverload) }
     charge(a.byteCount / 8)
@@ -37,7 +37,7 @@ extension Evaluator {
     }
   }
 
-  private mutating func substring(
+  private func substring(
     _ activation: borrowing Activation, _ text: Value, _ start: Int64, _ end: Int64, _ length: Int
   ) -> Value {
     guard start >= 0, start <= end, end <= length else { return error(.indexOutOfRange) }
@@ -50,7 +50,7 @@ extension Evaluator {
       })
   }
 
-  private mutating func index(
+  private func index(
     _ activation: borrowing Activation, _ function: Function, _ text: Value, _ part: Value, from start: Int64?
   ) -> Value {
     let length = length(activation, of: text)
@@ -67,7 +67,7 @@ extension Evaluator {
     return Value(place ?? -1)
   }
 
-  private mutating func replace(
+  private func replace(
     _ activation: borrowing Activation, _ text: Value, _ old: Value, _ new: Value, limit: Int
   ) -> Value {
     let (text, old, new) = (copy(activation, text), copy(activation, old), copy(activation, new))
@@ -100,7 +100,7 @@ extension Evaluator {
     return create(result)
   }
 
-  private mutating func split(
+  private func split(
     _ activation: borrowing Activation, _ text: Value, _ separator: Value, limit: Int
   ) -> Value {
     guard limit > 0 else { return create([Value]()) }
@@ -127,7 +127,7 @@ extension Evaluator {
     return create(parts)
   }
 
-  mutating func reversed(_ activation: borrowing Activation, _ text: Value) -> Value {
+  func reversed(_ activation: borrowing Activation, _ text: Value) -> Value {
     let bytes = copy(activation, text)
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)

@@ -7,30 +7,14 @@ import JSON
 /// An error is a value like others, so that `&&` and `||` can absorb it. Only exceeding the budget ends the evaluation
 /// at once: `fatal` then says so.
 @safe struct Evaluator: ~Copyable {
-  let program: Program
+  let state: UnsafeMutablePointer<State>
   /// Room for as many values as the compiler has counted.
   let stack: UnsafeMutableBufferPointer<Value>
-  /// What the program creates.
-  var created = Pool()
-  var budget: Int
-  /// How many bytes and elements may still be created.
-  var room: Int
-  var fatal: EvaluationError.Reason?
-  /// The trees that lookups have fetched, and the value for each key of the program that has been asked for.
-  var trees: [JSONTree] = []
-  var fetched: [Value?] = []
-  /// The object of JSON that was last asked for duplicate names, and whether it has some.
-  var checkedObject: (object: Value, hasDuplicates: Bool)?
-  /// The instruction that runs, and the number of values on the stack.
-  var counter = 0
-  var top = 0
 
-  init(_ program: Program, _ stack: UnsafeMutableBufferPointer<Value>) {
-    self.program = program
-    // The memory is valid until `Program.run` returns, and this does not leave it.
+  /// An evaluator over memory that is valid as long as it is in use.
+  @unsafe init(_ state: UnsafeMutablePointer<State>, _ stack: UnsafeMutableBufferPointer<Value>) {
+    unsafe self.state = state
     unsafe self.stack = stack
-    budget = program.limits.evaluationBudget
-    room = program.limits.createdSize
   }
 
   // MARK: - Stack
@@ -38,17 +22,17 @@ import JSON
   /// The value `depth` places below the top.
   subscript(below depth: Int) -> Value {
     @inline(__always) get { unsafe stack[top - 1 - depth] }
-    @inline(__always) set { unsafe stack[top - 1 - depth] = newValue }
+    @inline(__always) nonmutating set { unsafe stack[top - 1 - depth] = newValue }
   }
 
   @inline(__always)
-  mutating func push(_ value: Value) {
+  func push(_ value: Value) {
     unsafe stack[top] = value
     top += 1
   }
 
   @inline(__always)
-  mutating func pop() -> Value {
+  func pop() -> Value {
     top -= 1
     return unsafe stack[top]
   }
@@ -60,13 +44,13 @@ import JSON
 
   /// Pays for work that is more than one step.
   @inline(__always)
-  mutating func charge(_ units: Int) {
+  func charge(_ units: Int) {
     budget -= units
     if budget < 0 { fatal = fatal ?? .budgetExceeded }
   }
 
   /// Pays for bytes or elements that are to be created; false when they are too many.
-  mutating func reserve(_ size: Int) -> Bool {
+  func reserve(_ size: Int) -> Bool {
     charge(size / 8)
     room -= size
     if room < 0 { fatal = fatal ?? .tooLarge }
@@ -74,7 +58,7 @@ import JSON
   }
 
   /// Ends the evaluation because it would create too much.
-  mutating func exceeded() -> Value {
+  func exceeded() -> Value {
     fatal = fatal ?? .tooLarge
     return error(.tooLarge)
   }
@@ -82,20 +66,24 @@ import JSON
   // MARK: - Instructions
 
   /// Runs the program; the result is a value or an error.
-  mutating func run(_ activation: borrowing Activation) -> Value {
-    let instructions = program.instructions
-    while counter < instructions.count {
-      switch instructions[counter] {
-      case .constant(let index): push(program.values[Int(index)])
+  func run(_ activation: borrowing Activation) -> Value {
+    // In a register; the member only tells errors where they are.
+    var place = 0
+    let instructions = unsafe self.instructions
+    while place < instructions.count {
+      counter = place
+      let instruction = unsafe instructions[place]
+      switch instruction {
+      case .constant(let index): push(constant(index))
       case .variable(let slot): push(variable(activation, slot))
-      case .local(let place): push(unsafe stack[Int(place)])
+      case .local(let index): push(unsafe stack[Int(index)])
       case .selectVariable(let slot, let name):
         let operand = variable(activation, slot)
-        push(select(activation, program.values[Int(name)], of: operand))
-      case .select(let name): self[below: 0] = select(activation, program.values[Int(name)], of: self[below: 0])
+        push(select(activation, constant(name), of: operand))
+      case .select(let name): self[below: 0] = select(activation, constant(name), of: self[below: 0])
       case .selectOptional(let name):
-        self[below: 0] = selectOptional(activation, program.values[Int(name)], of: self[below: 0])
-      case .has(let name): self[below: 0] = has(activation, program.values[Int(name)], in: self[below: 0])
+        self[below: 0] = selectOptional(activation, constant(name), of: self[below: 0])
+      case .has(let name): self[below: 0] = has(activation, constant(name), in: self[below: 0])
       case .index:
         let key = pop()
         self[below: 0] = element(activation, at: key, of: self[below: 0])
@@ -104,53 +92,55 @@ import JSON
         self[below: 0] = optionalElement(activation, at: key, of: self[below: 0])
       case .not: self[below: 0] = not(self[below: 0])
       case .negate: self[below: 0] = negate(self[below: 0])
-      case .equal: replaceTwo { $0.equality(activation, $1, $2, negated: false) }
-      case .notEqual: replaceTwo { $0.equality(activation, $1, $2, negated: true) }
-      case .relation(let relation): replaceTwo { $0.relation(activation, $1, $2, relation) }
+      case .equal: replaceTwo { equality(activation, $0, $1, negated: false) }
+      case .notEqual: replaceTwo { equality(activation, $0, $1, negated: true) }
+      case .relation(let relation): replaceTwo { self.relation(activation, $0, $1, relation) }
       case .relationToConstant(let relation, let index):
-        self[below: 0] = self.relation(activation, self[below: 0], program.values[Int(index)], relation)
+        self[below: 0] = self.relation(activation, self[below: 0], constant(index), relation)
       case .relationOfVariable(let slot, let relation, let index):
         let variable = variable(activation, slot)
-        counter += 1
-        push(self.relation(activation, variable, program.values[Int(index)], relation))
+        place += 1
+        counter = place
+        push(self.relation(activation, variable, constant(index), relation))
       case .relationOfField(let slot, let relation, let name, let index):
-        let field = select(activation, program.values[Int(name)], of: variable(activation, slot))
-        counter += 1
-        push(self.relation(activation, field, program.values[Int(index)], relation))
-      case .add: replaceTwo { $0.add(activation, $1, $2) }
-      case .subtract: replaceTwo { $0.subtract($1, $2) }
-      case .multiply: replaceTwo { $0.multiply($1, $2) }
-      case .divide: replaceTwo { $0.divide($1, $2) }
-      case .remainder: replaceTwo { $0.remainder($1, $2) }
-      case .in: replaceTwo { $0.membership(activation, $1, in: $2) }
-      case .and: replaceTwo { $0.and($1, $2) }
-      case .or: replaceTwo { $0.or($1, $2) }
-      case .jump(let place):
-        counter = Int(place)
+        let field = select(activation, constant(name), of: variable(activation, slot))
+        place += 1
+        counter = place
+        push(self.relation(activation, field, constant(index), relation))
+      case .add: replaceTwo { add(activation, $0, $1) }
+      case .subtract: replaceTwo { subtract($0, $1) }
+      case .multiply: replaceTwo { multiply($0, $1) }
+      case .divide: replaceTwo { divide($0, $1) }
+      case .remainder: replaceTwo { remainder($0, $1) }
+      case .in: replaceTwo { membership(activation, $0, in: $1) }
+      case .and: replaceTwo { and($0, $1) }
+      case .or: replaceTwo { or($0, $1) }
+      case .jump(let target):
+        place = Int(target)
         continue
-      case .jumpIfFalse(let place):
+      case .jumpIfFalse(let target):
         if self[below: 0].isFalse {
-          counter = Int(place)
+          place = Int(target)
           continue
         }
-      case .jumpIfTrue(let place):
+      case .jumpIfTrue(let target):
         if self[below: 0].isTrue {
-          counter = Int(place)
+          place = Int(target)
           continue
         }
       case .branch(let otherwise, let end):
-        if let place = branch(Int(otherwise), Int(end)) {
-          counter = place
+        if let target = branch(Int(otherwise), Int(end)) {
+          place = target
           continue
         }
       default:
-        if let place = runOther(activation, instructions[counter]) {
-          counter = place
+        if let target = runOther(activation, instruction) {
+          place = target
           continue
         }
       }
       if let fatal { return error(fatal) }
-      counter += 1
+      place += 1
     }
     return self[below: 0]
   }
@@ -158,7 +148,7 @@ import JSON
   /// The instructions that make lists and maps, call functions and loop.
   ///
   /// Returns where to go on, if not behind it.
-  private mutating func runOther(_ activation: borrowing Activation, _ instruction: Instruction) -> Int? {
+  private func runOther(_ activation: borrowing Activation, _ instruction: Instruction) -> Int? {
     switch instruction {
     case .unbound: push(error(.unboundVariable))
     case .lookup(let key, let use): push(lookup(activation, Int(key), use))
@@ -213,10 +203,10 @@ import JSON
   }
 
   @inline(__always)
-  private mutating func replaceTwo(_ operation: (inout Evaluator, Value, Value) -> Value) {
+  private func replaceTwo(_ operation: (Value, Value) -> Value) {
     let right = pop()
     let left = self[below: 0]
-    self[below: 0] = operation(&self, left, right)
+    self[below: 0] = operation(left, right)
   }
 
   @inline(__always)
@@ -227,8 +217,7 @@ import JSON
 
   // MARK: - Logic (langdef "Logical Operators")
 
-  // Mutating, all of them, though they change nothing: a borrowed evaluator would be copied to where it can be borrowed.
-  private mutating func branch(_ otherwise: Int, _ end: Int) -> Int? {
+  private func branch(_ otherwise: Int, _ end: Int) -> Int? {
     let condition = pop()
     guard condition.kind == .bool else {
       push(condition.isError ? condition : error(.noMatchingOverload))
@@ -237,20 +226,20 @@ import JSON
     return condition.bool ? nil : otherwise
   }
 
-  private mutating func not(_ operand: Value) -> Value {
+  private func not(_ operand: Value) -> Value {
     if operand.kind == .bool { return Value(!operand.bool) }
     return operand.isError ? operand : error(.noMatchingOverload)
   }
 
   /// One operand that is `false` decides, whatever the other is.
-  private mutating func and(_ left: Value, _ right: Value) -> Value {
+  private func and(_ left: Value, _ right: Value) -> Value {
     if left.isFalse || right.isFalse { return .false }
     if left.isTrue, right.isTrue { return .true }
     return firstError(left, right)
   }
 
   /// One operand that is `true` decides, whatever the other is.
-  private mutating func or(_ left: Value, _ right: Value) -> Value {
+  private func or(_ left: Value, _ right: Value) -> Value {
     if left.isTrue || right.isTrue { return .true }
     if left.isFalse, right.isFalse { return .false }
     return firstError(left, right)

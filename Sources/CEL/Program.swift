@@ -165,13 +165,23 @@ extension Program {
   }
 
   private func run<Outcome>(
-    _ activation: borrowing Activation, _ body: (Value, inout Evaluator) -> Outcome
+    _ activation: borrowing Activation, _ body: (Value, borrowing Evaluator) -> Outcome
   ) -> Outcome {
-    // The stack is memory of this call, and the pointer does not outlive it.
-    unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: stackSize + 1) { stack in
-      var evaluator = unsafe Evaluator(self, stack)
-      let result = evaluator.run(activation)
-      return body(result, &evaluator)
+    // The stack and the state are memory of this call, the others are of members that never change; no pointer outlives
+    // its closure.
+    unsafe instructions.withUnsafeBufferPointer { instructions in
+      unsafe values.withUnsafeBufferPointer { values in
+        unsafe constants.bytes.withUnsafeBufferPointer { texts in
+          var state = unsafe Evaluator.State(self, instructions, values, texts)
+          return unsafe withUnsafeMutablePointer(to: &state) { state in
+            unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: stackSize + 1) { stack in
+              let evaluator = unsafe Evaluator(state, stack)
+              let result = evaluator.run(activation)
+              return body(result, evaluator)
+            }
+          }
+        }
+      }
     }
   }
 }
