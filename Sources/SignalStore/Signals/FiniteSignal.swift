@@ -20,7 +20,7 @@ public final class FiniteSignal<Message: Sendable>: SignalSource {
   /// Sends a message to all observers, if the signal has not ended.
   public func send(_ message: Message) {
     let event = Event<Message, Completion>.message(message)
-    let route: Core.Route = core.list.lock.withLock { guarded in
+    let route: Core.Route = core.withLock { guarded in
       unsafe core.memory == nil ? core.route(event, &guarded) : .nobody
     }
     core.follow(route, event)
@@ -29,7 +29,7 @@ public final class FiniteSignal<Message: Sendable>: SignalSource {
   /// Ends the signal; a second end is ignored.
   public func end(_ completion: Completion = .finished) {
     let event = Event<Message, Completion>.end(completion)
-    let route: Core.Route? = core.list.lock.withLock { guarded in
+    let route: Core.Route? = core.withLock { guarded in
       if unsafe core.memory != nil { return nil }
       unsafe core.memory = event
       return core.route(event, &guarded)
@@ -38,10 +38,10 @@ public final class FiniteSignal<Message: Sendable>: SignalSource {
   }
 
   /// Whether the signal has ended.
-  public var hasEnded: Bool { core.list.lock.withLock { _ in unsafe core.memory != nil } }
+  public var hasEnded: Bool { core.withLock { _ in unsafe core.memory != nil } }
 
   /// How many observers are subscribed.
-  public var observerCount: Int { core.list.count }
+  public var observerCount: Int { core.count }
 
   /// Puts every message from now on into `sink`, and the end, also when it has been before.
   public func attach(_ sink: Sink<Message, Completion>) -> Subscription {

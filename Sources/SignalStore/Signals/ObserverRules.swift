@@ -58,12 +58,12 @@ extension Signal {
   }
 
   /// How many observers there may be; nil: any number.
-  public var observerLimit: Int? { core.list.limit }
+  public var observerLimit: Int? { core.observerLimit }
 
   /// Sets how many observers there may be.
   ///
   /// - Throws: ``ObserverLimitError`` with this limit, and nothing is changed, when there are more already.
-  public func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) { try core.list.setLimit(limit) }
+  public func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) { try core.setObserverLimit(limit) }
 }
 
 extension Property {
@@ -86,21 +86,21 @@ extension Property {
   }
 
   /// How many observers there may be; nil: any number.
-  public var observerLimit: Int? { core.list.limit }
+  public var observerLimit: Int? { core.observerLimit }
 
   /// Sets how many observers there may be.
   ///
   /// - Throws: ``ObserverLimitError`` with this limit, and nothing is changed, when there are more already.
-  public func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) { try core.list.setLimit(limit) }
+  public func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) { try core.setObserverLimit(limit) }
 }
 
 extension ObserverList {
-  var limit: Int? { lock.withLock { $0.extras?.limit } }
+  final var observerLimit: Int? { withLock { $0.extras?.limit } }
 
-  func setLimit(_ limit: Int?) throws(ObserverLimitError) {
+  final func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) {
     // Ends those whose receiver is gone, which do not count.
     _ = count
-    let isSet = lock.withLock { guarded in
+    let isSet = withLock { guarded in
       if let limit, guarded.live > limit { return false }
       extras(&guarded).limit = limit
       return true
@@ -121,20 +121,20 @@ extension DeliveryCore {
     let token = Subscription(source: self)
     // Kept until after the lock: this may become the last reference to it.
     var known: Subscription?
-    let admission: Admission = list.lock.withLock { guarded in
-      let extras = list.extras(&guarded)
+    let admission: Admission = withLock { guarded in
+      let extras = extras(&guarded)
       if let (order, reference) = extras.uniques[id] {
         known = reference.object
         if let known, unsafe known.slot != nil { return .existing(known) }
         // Given to its source, and the token dropped: the new token takes its place.
-        if known == nil, list.adopt(token, order: order) {
+        if known == nil, adopt(token, order: order) {
           extras.uniques[id] = (order, WeakReference(token))
           return .existing(token)
         }
       }
       let first = add(closure, token, fromFirst, &guarded)
-      if let order = list.order(of: token) { extras.uniques[id] = (order, WeakReference(token)) }
-      extras.sweepUniques { unsafe list.table.slot(withOrder: $0) != nil }
+      if let order = order(of: token) { extras.uniques[id] = (order, WeakReference(token)) }
+      extras.sweepUniques { unsafe table.slot(withOrder: $0) != nil }
       return .new(first: first)
     }
     switch admission {
@@ -150,9 +150,9 @@ extension DeliveryCore {
   fileprivate func trySubscribe(
     _ closure: ErasedClosure, fromFirst: Bool
   ) throws(ObserverLimitError) -> Subscription {
-    _ = list.count
+    _ = count
     let token = Subscription(source: self)
-    let admission: Admission = list.lock.withLock { guarded in
+    let admission: Admission = withLock { guarded in
       if let limit = guarded.extras?.limit, guarded.live >= limit { return .refused(limit: limit) }
       return .new(first: add(closure, token, fromFirst, &guarded))
     }
@@ -172,16 +172,16 @@ extension DeliveryCore {
   private func add(
     _ closure: ErasedClosure, _ token: Subscription, _ fromFirst: Bool, _ guarded: inout ObserverList.Guarded
   ) -> Message? {
-    let order = list.append(closure, flags: 0, token: token, &guarded)
+    let order = append(closure, flags: 0, token: token, &guarded)
     guard fromFirst, let message = unsafe Kind.first(from: memory) else { return nil }
-    if list.begin() { return message }
+    if begin() { return message }
     push(message, target: order, &guarded)
     return nil
   }
 
   /// Delivers the first message of a new observer.
   private func start(_ token: Subscription, _ first: Message?) {
-    list.watcher?.deliver()
+    watcher?.deliver()
     if let first {
       callAlone(token, first)
       finish()

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-public import Synchronization
-
 /// Where a subscription to a property begins.
 public enum StartingPoint: Sendable, Hashable {
   /// The value of now comes first, then every later one.
@@ -114,7 +112,7 @@ public final class Property<Value: Sendable>: Sendable {
   /// Setting it tells all observers.
   @inlinable
   public var value: Value {
-    get { core.list.lock.withLock { _ in unsafe core.memory.value } }
+    get { core.withLock { _ in unsafe core.memory.value } }
     set { set(newValue) }
   }
 
@@ -139,7 +137,7 @@ public final class Property<Value: Sendable>: Sendable {
     -> Result
   {
     while true {
-      let seen = core.list.lock.withLock { _ in unsafe core.memory }
+      let seen = core.withLock { _ in unsafe core.memory }
       var value = seen.value
       let result = try change(&value)
       if let isUnchanged, isUnchanged(seen.value, value) { return result }
@@ -153,17 +151,16 @@ public final class Property<Value: Sendable>: Sendable {
   @discardableResult @inlinable
   func store(_ value: Value, over version: UInt64?) -> Bool {
     if let transaction = Transaction.current { return store(value, over: version, in: transaction) }
-    typealias Core = DeliveryCore<ValueKind<Value>>
     // The old value leaves the lock inside the change, and is released after it.
-    let stored: (change: ValueChange<Value>, route: Core.Route)? = core.list.lock.withLock { guarded in
+    var change = ValueChange(new: value, old: value)
+    let route: DeliveryCore<ValueKind<Value>>.Route? = core.withLock { guarded in
       if let version, unsafe core.memory.version != version { return nil }
-      var change = ValueChange(new: value, old: value)
       unsafe swap(&change.old, &core.memory.value)
       unsafe core.memory.version += 1
-      return (change, core.route(change, &guarded))
+      return core.route(change, &guarded)
     }
-    guard let stored else { return false }
-    core.follow(stored.route, stored.change)
+    guard let route else { return false }
+    core.follow(route, change)
     return true
   }
 
@@ -197,13 +194,13 @@ public final class Property<Value: Sendable>: Sendable {
   /// How many observers are subscribed.
   ///
   /// Those whose receiver is gone do not count.
-  public var observerCount: Int { core.list.count }
+  public var observerCount: Int { core.count }
 
   /// The number of observers, each time it changes.
-  public var observerCounts: Signal<Int> { core.list.countSignal }
+  public var observerCounts: Signal<Int> { core.countSignal }
 
   /// Ends all subscriptions.
-  public func removeAllObservers() { core.list.cancelAll() }
+  public func removeAllObservers() { core.cancelAll() }
 }
 
 extension Property where Value: Equatable {

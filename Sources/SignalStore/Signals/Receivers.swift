@@ -29,10 +29,10 @@ extension Signal {
   }
 
   /// Ends all subscriptions that belong to `receiver`.
-  public func removeObservers(of receiver: AnyObject) { core.list.cancelAll(of: receiver) }
+  public func removeObservers(of receiver: AnyObject) { core.cancelAll(of: receiver) }
 
   /// Whether a subscription belongs to `receiver`.
-  public func isObserved(by receiver: AnyObject) -> Bool { core.list.hasObserver(of: receiver) }
+  public func isObserved(by receiver: AnyObject) -> Bool { core.hasObserver(of: receiver) }
 }
 
 extension Property {
@@ -59,10 +59,10 @@ extension Property {
   }
 
   /// Ends all subscriptions that belong to `receiver`.
-  public func removeObservers(of receiver: AnyObject) { core.list.cancelAll(of: receiver) }
+  public func removeObservers(of receiver: AnyObject) { core.cancelAll(of: receiver) }
 
   /// Whether a subscription belongs to `receiver`.
-  public func isObserved(by receiver: AnyObject) -> Bool { core.list.hasObserver(of: receiver) }
+  public func isObserved(by receiver: AnyObject) -> Bool { core.hasObserver(of: receiver) }
 }
 
 /// Makes closures that look for their receiver first, and end the subscription when it is gone.
@@ -94,9 +94,9 @@ extension DeliveryCore {
     let token = make(
       ReceiverGuard(
         object: WeakReference(object), receiver: receiver,
-        end: { [weak self] order in self?.list.cancel(order: order) }))
-    list.add(receiver, for: token)
-    list.change(token, set: Stamp.detached)
+        end: { [weak self] order in self?.cancel(order: order) }))
+    add(receiver, for: token)
+    change(token, set: Stamp.detached)
     return token
   }
 }

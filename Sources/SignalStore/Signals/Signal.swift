@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-public import Synchronization
-
 /// A closure that takes a message.
 ///
 /// In a structure of its own because that keeps the closure in its most general form, whatever the message type is.
@@ -96,7 +94,7 @@ public final class Signal<Message: Sendable>: Sendable {
   @inlinable @inline(never)
   func sendRemembered(_ message: Message) {
     var previous: Message? = message
-    let route: DeliveryCore<MessageKind<Message>>.Route = core.list.lock.withLock { guarded in
+    let route: DeliveryCore<MessageKind<Message>>.Route = core.withLock { guarded in
       unsafe swap(&previous, &core.memory)
       return core.route(message, &guarded)
     }
@@ -119,20 +117,20 @@ public final class Signal<Message: Sendable>: Sendable {
 
   @inlinable @inline(never)
   func enqueueRemembered(_ message: Message) {
-    core.list.lock.withLock { guarded in
+    core.withLock { guarded in
       var previous: Message? = message
       unsafe swap(&previous, &core.memory)
       // Releasing the previous one here would run a foreign deinit under the caller's lock. It goes into the queue,
       // addressed to nobody, and is released by the drainer.
       if let previous { core.push(previous, target: Stamp.nobody, &guarded) }
-      if !core.list.isUnobserved { core.push(message, target: 0, &guarded) }
+      if !core.isUnobserved { core.push(message, target: 0, &guarded) }
     }
   }
 
   /// Takes the place of a message for one observer in the order, without delivering it; see ``enqueue(_:)``.
   func enqueue(_ message: Message, to subscription: Subscription) {
-    core.list.lock.withLock { guarded in
-      guard let order = core.list.order(of: subscription) else { return }
+    core.withLock { guarded in
+      guard let order = core.order(of: subscription) else { return }
       core.push(message, target: order, &guarded)
     }
   }
@@ -171,19 +169,19 @@ public final class Signal<Message: Sendable>: Sendable {
   /// Forgets the remembered message: those who subscribe next get none.
   public func forget() {
     var previous: Message?
-    core.list.lock.withLock { _ in unsafe swap(&previous, &core.memory) }
+    core.withLock { _ in unsafe swap(&previous, &core.memory) }
   }
 
   /// How many observers are subscribed.
   ///
   /// Those whose receiver is gone do not count.
-  public var observerCount: Int { core.list.count }
+  public var observerCount: Int { core.count }
 
   /// The number of observers, each time it changes.
-  public var observerCounts: Signal<Int> { core.list.countSignal }
+  public var observerCounts: Signal<Int> { core.countSignal }
 
   /// Ends all subscriptions.
-  public func removeAllObservers() { core.list.cancelAll() }
+  public func removeAllObservers() { core.cancelAll() }
 }
 
 extension Signal where Message == Void {

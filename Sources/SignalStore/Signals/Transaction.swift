@@ -199,7 +199,7 @@ extension Property: TransactionMember {
   }
 
   func transactionBegan() {
-    let follower = core.list.lock.withLock { guarded in
+    let follower = core.withLock { guarded in
       guarded.openTransactions += 1
       guarded.extras?.transactions?.enqueue(guarded.openTransactions)
       return guarded.extras?.transactions
@@ -208,7 +208,7 @@ extension Property: TransactionMember {
   }
 
   func transactionEnded() {
-    let follower = core.list.lock.withLock { guarded in
+    let follower = core.withLock { guarded in
       guarded.openTransactions -= 1
       guarded.extras?.transactions?.enqueue(guarded.openTransactions)
       return guarded.extras?.transactions
@@ -221,12 +221,12 @@ extension Property: TransactionMember {
     let part = TransactionPart(of: transaction, for: self)
     let new = value
     if let isUnchanged, isUnchanged(old, new) { return false }
-    return core.list.lock.withLock { _ in
-      if core.list.isUnobserved { return false }
+    return core.withLock { _ in
+      if core.isUnobserved { return false }
       unsafe core.queue.append(
         Pending(
           number: number, target: 0, message: ValueChange(new: core.memory.value, old: old), transaction: part))
-      core.list.setPending()
+      core.setPending()
       return true
     }
   }
@@ -237,7 +237,7 @@ extension Property: TransactionMember {
   @usableFromInline
   func store(_ value: Value, over version: UInt64?, in transaction: Transaction) -> Bool {
     transaction.join(self)
-    let stored: (old: Value, number: UInt64)? = core.list.lock.withLock { guarded in
+    let stored: (old: Value, number: UInt64)? = core.withLock { guarded in
       if let version, unsafe core.memory.version != version { return nil }
       var old = value
       unsafe swap(&old, &core.memory.value)

@@ -45,8 +45,8 @@ extension Property {
   /// Calls `observer` with the number of open transactions that this property takes part in, now and each time it changes.
   private func subscribeToTransactions(_ observer: @escaping @Sendable (Int) -> Void) -> Subscription {
     let new = Signal<Int>()
-    let (signal, token) = core.list.lock.withLock { guarded in
-      let extras = core.list.extras(&guarded)
+    let (signal, token) = core.withLock { guarded in
+      let extras = core.extras(&guarded)
       let signal = extras.transactions ?? new
       extras.transactions = signal
       // Under the lock under which the number changes, so that none is missed and none comes twice.

@@ -210,7 +210,7 @@ import Testing
         }
       }
       #expect(calls.load(ordering: .relaxed) == 20_000)
-      #expect(signal.core.list.state.load(ordering: .relaxed) == 0)
+      #expect(signal.core.state.load(ordering: .relaxed) == 0)
       subscription.cancel()
     }
   }

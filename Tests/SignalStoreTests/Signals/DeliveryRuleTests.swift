@@ -276,7 +276,7 @@ import Testing
     @Sendable func join() {
       own.value = signal.subscribe { n in
         join()
-        largest.update { $0 = max($0, signal.core.list.table.used.load(ordering: .relaxed)) }
+        largest.update { $0 = max($0, signal.core.table.used.load(ordering: .relaxed)) }
         if n > 0 { signal.send(n - 1) }
       }
     }

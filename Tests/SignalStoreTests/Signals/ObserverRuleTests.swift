@@ -67,7 +67,7 @@ import Testing
   @Test func `names of ended subscriptions do not pile up`() {
     let signal = Signal<Int>()
     for number in 0..<1000 { signal.subscribe(unique: ObserverID(number)) { _ in }.cancel() }
-    let left = signal.core.list.lock.withLock { $0.extras?.uniques.count ?? 0 }
+    let left = signal.core.withLock { $0.extras?.uniques.count ?? 0 }
     #expect(left < 100)
   }
 

@@ -25,7 +25,7 @@ private final class Screen: Sendable {
     #expect(log.entries == ["1", "2", "gone"])
     signal.send(3)
     #expect(log.entries == ["1", "2", "gone"])
-    let unobserved = signal.core.list.isUnobserved
+    let unobserved = signal.core.isUnobserved
     #expect(unobserved)
   }
 
@@ -109,7 +109,7 @@ private final class Screen: Sendable {
     let screen = Screen(Log())
     for _ in 0..<2000 { signal.subscribe(boundTo: screen) { _, _ in }.cancel() }
     #expect(signal.observerCount == 0)
-    let left = signal.core.list.lock.withLock { $0.extras?.receivers.count ?? 0 }
+    let left = signal.core.withLock { $0.extras?.receivers.count ?? 0 }
     #expect(left <= 16)
   }
 }

@@ -25,18 +25,16 @@ protocol ObserverKind: SendableMetatype {
 ///
 /// Sources and subscriptions share it; see ``ObserverList`` for who may do what.
 @safe @usableFromInline
-final class DeliveryCore<Kind: ObserverKind>: Sendable {
+final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable {
   @usableFromInline typealias Message = Kind.Message
   @usableFromInline typealias Memory = Kind.Memory
   @usableFromInline typealias Slot = ObserverTable.Slot
 
-  @usableFromInline let list = ObserverList()
-
   /// How many messages may wait.
   @usableFromInline let limit: Int
 
-  // Guarded by `list.lock`, which is not part of their type because the code that handles subscriptions is not
-  // generic. For the same reason exclusivity is the lock's business and not checked again at run time (10 ns each).
+  // Guarded by the lock, like ``ObserverList/guarded``: exclusivity is its business, and not checked again at run time
+  // (10 ns each).
 
   /// Messages that wait.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var queue = PendingQueue<Message>()
@@ -53,6 +51,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   init(memory: Memory, pending buffering: Buffering) {
     limit = buffering.limit
     unsafe self.memory = memory
+    super.init()
   }
 
   /// How a message that was just sent goes on.
@@ -62,8 +61,8 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
     case nobody
     /// This thread may deliver it at once to the first `end` entries.
     case direct(end: Int)
-    /// It waits in the queue. A message dropped for it is released outside of the lock.
-    case queued(dropped: Pending<Message>?)
+    /// It waits in the queue.
+    case queued
   }
 
   // MARK: Sending
@@ -71,10 +70,10 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// Queues the message, or calls the observers if nothing else is being delivered.
   @inlinable
   func send(_ message: Message) {
-    if list.isUnobserved { return }
+    if isUnobserved { return }
     // Without the lock: the right to drain is enough to read the table.
-    if list.begin() {
-      fire(message, number: Stamp.everyone, end: list.table.used.load(ordering: .acquiring))
+    if begin() {
+      fire(message, number: Stamp.everyone, end: table.used.load(ordering: .acquiring))
       finish()
     } else {
       sendBehindOthers(message)
@@ -83,18 +82,18 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
 
   @inlinable @inline(never)
   func sendBehindOthers(_ message: Message) {
-    let decided: Route = list.lock.withLock { route(message, &$0) }
+    let decided: Route = withLock { route(message, &$0) }
     follow(decided, message)
   }
 
   /// Decides under the lock how a message goes on.
   @inlinable
   func route(_ message: Message, _ guarded: inout ObserverList.Guarded) -> Route {
-    let end = list.table.used.load(ordering: .relaxed)
+    let end = table.used.load(ordering: .relaxed)
     if end == 0 { return .nobody }
-    if list.begin() { return .direct(end: end) }
+    if begin() { return .direct(end: end) }
     push(message, target: 0, &guarded)
-    return .queued(dropped: popOverflow())
+    return .queued
   }
 
   /// Does, outside of the lock, what was decided under it.
@@ -106,8 +105,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
     case .direct(let end):
       fire(message, number: Stamp.everyone, end: end)
       finish()
-    case .queued(let dropped):
-      if let dropped { discard(dropped) }
+    case .queued:
       deliver()
     }
   }
@@ -119,7 +117,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   func push(_ message: Message, target: UInt64, _ guarded: inout ObserverList.Guarded) {
     guarded.clock += Stamp.step
     unsafe queue.append(Pending(number: guarded.clock | Stamp.message, target: target, message: message))
-    list.setPending()
+    setPending()
   }
 
   /// Takes a message that is more than may wait.
@@ -138,18 +136,18 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// The first half of a send: takes the message's place in the order, and nothing else.
   @inlinable
   func enqueue(_ message: Message) {
-    if list.isUnobserved { return }
-    list.lock.withLock { push(message, target: 0, &$0) }
+    if isUnobserved { return }
+    withLock { push(message, target: 0, &$0) }
   }
 
   /// The second half of a send: delivers what is queued, unless another thread is doing that already.
   @inlinable
   func deliver() {
-    if list.beginPending() {
+    if beginPending() {
       drain()
     } else if limit != .max {
-      // Gives up what `enqueue` added beyond the limit; not done there, because it releases messages.
-      while let dropped = list.lock.withLock({ _ in popOverflow() }) { discard(dropped) }
+      // Gives up what was added beyond the limit; not done there, because it releases messages.
+      while let dropped = withLock({ _ in popOverflow() }) { discard(dropped) }
     }
   }
 
@@ -158,7 +156,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// Gives the right to drain back, after doing everything that came in meanwhile.
   @inlinable
   func finish() {
-    if !list.end() { drain() }
+    if !end() { drain() }
   }
 
   @safe @usableFromInline
@@ -182,13 +180,13 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
     // How many entries there were then: those that came later are too young for these messages.
     var end = 0
     while true {
-      if !list.hasDead, let next = taken.popFirst() {
+      if !hasDead, let next = taken.popFirst() {
         deliver(next, end: end)
         continue
       }
-      let work: Work = list.lock.withLock { guarded in
-        let closures = list.takeDead(&guarded)
-        end = list.table.used.load(ordering: .relaxed)
+      let work: Work = withLock { guarded in
+        let closures = takeDead(&guarded)
+        end = table.used.load(ordering: .relaxed)
         if let closures { return .release(closures) }
         if taken.count > 0 { return .look }
         if limit == .max, unsafe queue.count > 0 {
@@ -199,7 +197,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
         if let dropped = popOverflow() { return .drop(dropped) }
         if let next = unsafe queue.popFirst() { return .message(next) }
         unsafe swap(&spare, &taken)
-        list.endLocked()
+        endLocked()
         return .done
       }
       switch work {
@@ -216,7 +214,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   @inlinable
   func deliver(_ next: Pending<Message>, end: Int) {
     if next.target != 0 {
-      if let slot = unsafe list.table.slot(withOrder: next.target) { unsafe call(slot, next.message) }
+      if let slot = unsafe table.slot(withOrder: next.target) { unsafe call(slot, next.message) }
       return
     }
     if let part = next.transaction {
@@ -229,7 +227,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// Calls every observer that is old enough for the message.
   @inlinable
   func fire(_ message: Message, number: UInt64, end: Int) {
-    unsafe list.table.forEach(end: end) { slot in
+    unsafe table.forEach(end: end) { slot in
       let stamp = unsafe slot.pointee.stamp.load(ordering: .relaxed)
       if stamp <= number {
         unsafe Kind.call(closure(of: slot), flags: stamp, message)
@@ -255,7 +253,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// Ends the subscription and then calls its observer, so that nothing the observer does can make it run again.
   @inlinable @inline(never)
   func callForTheLastTime(_ slot: Slot, _ message: Message) {
-    unsafe list.retire(slot)
+    unsafe retire(slot)
     unsafe Kind.call(closure(of: slot), flags: slot.pointee.stamp.load(ordering: .relaxed), message)
   }
 
@@ -274,7 +272,7 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   @inlinable
   func subscribe(_ closure: ErasedClosure, flags: UInt64 = 0) -> Subscription {
     let token = Subscription(source: self)
-    list.append(closure, flags: flags, token: token)
+    append(closure, flags: flags, token: token)
     return token
   }
 
@@ -282,14 +280,14 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   @inlinable
   func subscribeFromFirst(_ closure: ErasedClosure, flags: UInt64 = 0) -> Subscription {
     let token = Subscription(source: self)
-    let message: Message? = list.lock.withLock { guarded in
-      let order = list.append(closure, flags: flags, token: token, &guarded)
+    let message: Message? = withLock { guarded in
+      let order = append(closure, flags: flags, token: token, &guarded)
       guard let message = unsafe Kind.first(from: memory) else { return nil }
-      if list.begin() { return message }
+      if begin() { return message }
       push(message, target: order, &guarded)
       return nil
     }
-    list.watcher?.deliver()
+    watcher?.deliver()
     if let message {
       callAlone(token, message)
       finish()
@@ -304,15 +302,15 @@ final class DeliveryCore<Kind: ObserverKind>: Sendable {
   /// Needs the right to drain, but not the lock: it finds the entry under it.
   @inlinable
   func callAlone(_ token: Subscription, _ message: Message) {
-    if let slot = unsafe list.entry(of: token) { unsafe call(slot, message) }
+    if let slot = unsafe entry(of: token) { unsafe call(slot, message) }
   }
 
   /// Sends a message to one observer, in its turn; false when that has ended.
   @inlinable
   func send(to token: Subscription, _ make: (Memory) -> Message?) -> Bool {
-    let (found, message): (Bool, Message?) = list.lock.withLock { guarded in
-      guard let order = list.order(of: token), let message = unsafe make(memory) else { return (false, nil) }
-      if list.begin() { return (true, message) }
+    let (found, message): (Bool, Message?) = withLock { guarded in
+      guard let order = order(of: token), let message = unsafe make(memory) else { return (false, nil) }
+      if begin() { return (true, message) }
       push(message, target: order, &guarded)
       return (true, nil)
     }
@@ -331,14 +329,11 @@ extension DeliveryCore: SubscriptionSource {
     send(to: subscription) { Kind.first(from: $0) }
   }
   @usableFromInline func endAfterNext(_ subscription: Subscription) {
-    list.change(subscription, set: Stamp.endsAfterNext)
+    change(subscription, set: Stamp.endsAfterNext)
   }
-  @usableFromInline func cancel(_ subscription: Subscription) { list.cancel(subscription) }
-  @usableFromInline func release(_ subscription: Subscription) { list.release(subscription) }
   @usableFromInline func detach(_ subscription: Subscription) -> @Sendable () -> Void {
-    list.change(subscription, set: Stamp.detached)
-    let order = list.lock.withLock { _ in list.order(of: subscription) }
-    return { [weak self] in if let order { self?.list.cancel(order: order) } }
+    change(subscription, set: Stamp.detached)
+    let order = withLock { _ in self.order(of: subscription) }
+    return { [weak self] in if let order { self?.cancel(order: order) } }
   }
-  @usableFromInline func isActive(_ subscription: Subscription) -> Bool { list.isActive(subscription) }
 }

@@ -68,13 +68,13 @@ final class WeakReference<Object: AnyObject>: @unchecked Sendable {
 extension ObserverList {
   /// Tells the number of observers, if anybody asked for it; to be delivered after a change of the list.
   @usableFromInline
-  var watcher: Signal<Int>? {
+  final var watcher: Signal<Int>? {
     guard hasExtras.load(ordering: .relaxed) else { return nil }
-    return lock.withLock { $0.extras?.counts }
+    return withLock { $0.extras?.counts }
   }
 
   /// Tells the number of observers each time it changes.
-  var countSignal: Signal<Int> {
+  final var countSignal: Signal<Int> {
     let new = Signal<Int>()
     return withExtras { extras in
       if extras.counts == nil { extras.counts = new }
@@ -83,21 +83,21 @@ extension ObserverList {
   }
 
   /// Observers that are not cancelled and whose receiver is not gone.
-  var count: Int {
+  final var count: Int {
     for receiver in receivers where receiver.object == nil { cancel(order: receiver.order.load(ordering: .relaxed)) }
-    return lock.withLock { $0.live }
+    return withLock { $0.live }
   }
 
   /// Whether an observer belongs to `object`.
-  func hasObserver(of object: AnyObject) -> Bool {
+  final func hasObserver(of object: AnyObject) -> Bool {
     let identifier = ObjectIdentifier(object)
     let orders = receivers.filter { $0.identifier == identifier && $0.object === object }
       .map { $0.order.load(ordering: .relaxed) }
-    return lock.withLock { _ in orders.contains { unsafe table.slot(withOrder: $0) != nil } }
+    return withLock { _ in orders.contains { unsafe table.slot(withOrder: $0) != nil } }
   }
 
   /// Ends all subscriptions that belong to `object`.
-  func cancelAll(of object: AnyObject) {
+  final func cancelAll(of object: AnyObject) {
     let identifier = ObjectIdentifier(object)
     for receiver in receivers where receiver.identifier == identifier && receiver.object === object {
       cancel(order: receiver.order.load(ordering: .relaxed))
@@ -105,7 +105,7 @@ extension ObserverList {
   }
 
   /// Notes that the observer of `token` belongs to a receiver.
-  func add(_ receiver: Receiver, for token: Subscription) {
+  final func add(_ receiver: Receiver, for token: Subscription) {
     let ended: [Receiver] = withExtras { extras in
       guard let order = order(of: token) else { return [] }
       receiver.order.store(order, ordering: .relaxed)
@@ -121,19 +121,19 @@ extension ObserverList {
     withExtendedLifetime(ended) {}
   }
 
-  private var receivers: [Receiver] {
+  private final var receivers: [Receiver] {
     guard hasExtras.load(ordering: .relaxed) else { return [] }
-    return lock.withLock { $0.extras?.receivers ?? [] }
+    return withLock { $0.extras?.receivers ?? [] }
   }
 
-  private func withExtras<Result: Sendable>(_ body: (ObserverExtras) -> Result) -> Result {
-    lock.withLock { body(extras(&$0)) }
+  private final func withExtras<Result: Sendable>(_ body: (ObserverExtras) -> Result) -> Result {
+    withLock { body(extras(&$0)) }
   }
 
   /// The extras, made when they are not there.
   ///
   /// Needs the lock.
-  func extras(_ guarded: inout Guarded) -> ObserverExtras {
+  final func extras(_ guarded: inout Guarded) -> ObserverExtras {
     if let extras = guarded.extras { return extras }
     let extras = ObserverExtras()
     guarded.extras = extras

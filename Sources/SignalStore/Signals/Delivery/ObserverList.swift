@@ -20,10 +20,10 @@ public import Synchronization
 ///   out of the queue already.
 /// * The lock guards everything else. No observer is called and nothing of the user is released while it is held.
 ///
-/// Nothing here is generic, see ``ErasedClosure``. Unchecked because of the pointers in the table: the rights above are what
-/// makes it safe to share.
+/// Nothing here is generic, see ``ErasedClosure``; what is, is in ``DeliveryCore``. Unchecked because of the pointers in the
+/// table: the rights above are what makes it safe to share.
 @safe @usableFromInline
-struct ObserverList: ~Copyable, @unchecked Sendable {
+class ObserverList: @unchecked Sendable {
   @usableFromInline static var draining: UInt { 1 }
   @usableFromInline static var pending: UInt { 2 }
   @usableFromInline static var dead: UInt { 4 }
@@ -46,7 +46,9 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
 
   @usableFromInline let state: Atomic<UInt>
   @usableFromInline let table: ObserverTable
-  @usableFromInline let lock: Mutex<Guarded>
+  @usableFromInline let lock = ShortLock()
+  /// Reached through ``withLock(_:)`` only: it is the lock that keeps accesses apart, so nothing checks that again.
+  @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var guarded = Guarded()
   /// Whether there are ``Guarded/extras``; so that those who have none do not look for them.
   let hasExtras: Atomic<Bool>
 
@@ -55,21 +57,28 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
     state = Atomic(0)
     hasExtras = Atomic(false)
     table = ObserverTable()
-    lock = Mutex(Guarded())
   }
 
   deinit {
-    lock.withLock { $0.editor.destroy(table) }
+    unsafe guarded.editor.destroy(table)
+  }
+
+  /// Runs `body` with the lock; it may neither wait nor call or release anything of the user.
+  @inlinable @inline(__always)
+  final func withLock<Result: ~Copyable>(_ body: (inout Guarded) -> Result) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return unsafe body(&guarded)
   }
 
   /// Whether there is no entry at all; exact for what happened before on this thread.
-  @inlinable var isUnobserved: Bool { table.used.load(ordering: .relaxed) == 0 }
+  @inlinable final var isUnobserved: Bool { table.used.load(ordering: .relaxed) == 0 }
 
   // MARK: The right to drain
 
   /// Takes the right to drain, if nobody has it and nothing is pending.
   @inlinable
-  func begin() -> Bool {
+  final func begin() -> Bool {
     // A comparison that fails would still take the word away from the thread that drains.
     state.load(ordering: .relaxed) == 0
       && state.compareExchange(
@@ -79,7 +88,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
 
   /// Takes the right to drain, if nobody has it and something is pending.
   @inlinable
-  func beginPending() -> Bool {
+  final func beginPending() -> Bool {
     var seen = state.load(ordering: .relaxed)
     while seen & Self.pending != 0, seen & Self.draining == 0 {
       let (won, current) = state.weakCompareExchange(
@@ -92,7 +101,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
 
   /// Gives the right to drain back, unless something came in meanwhile.
   @inlinable
-  func end() -> Bool {
+  final func end() -> Bool {
     state.compareExchange(
       expected: Self.draining, desired: 0, successOrdering: .releasing, failureOrdering: .relaxed
     ).exchanged
@@ -102,24 +111,24 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   ///
   /// Needs the lock, and that nothing is left to do.
   @inlinable
-  func endLocked() { state.store(0, ordering: .releasing) }
+  final func endLocked() { state.store(0, ordering: .releasing) }
 
   /// Tells the drainer of now, or the next one, that there is something to do.
   ///
   /// Needs the lock, which also orders it.
   @inlinable
-  func setPending() {
+  final func setPending() {
     if state.load(ordering: .relaxed) & Self.pending == 0 { state.bitwiseOr(Self.pending, ordering: .relaxed) }
   }
 
   /// Whether closures of cancelled observers wait.
-  @inlinable var hasDead: Bool { state.load(ordering: .relaxed) & Self.dead != 0 }
+  @inlinable final var hasDead: Bool { state.load(ordering: .relaxed) & Self.dead != 0 }
 
   /// Takes the closures of those cancelled while somebody was draining.
   ///
   /// Needs the lock and the right to drain.
   @usableFromInline
-  func takeDead(_ guarded: inout Guarded) -> [ErasedClosure]? {
+  final func takeDead(_ guarded: inout Guarded) -> [ErasedClosure]? {
     if unsafe guarded.editor.dead.isEmpty { return nil }
     state.bitwiseAnd(~Self.dead, ordering: .relaxed)
     let closures = guarded.editor.takeDead()
@@ -133,7 +142,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   ///
   /// Needs the lock. `flags` are bits of ``Stamp``.
   @usableFromInline
-  func append(
+  final func append(
     _ closure: ErasedClosure, flags: UInt64, token: Subscription, _ guarded: inout Guarded
   ) -> UInt64 {
     if let limit = guarded.extras?.limit, guarded.live >= limit {
@@ -150,15 +159,16 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
 
   /// Adds an observer behind all others.
   @usableFromInline
-  func append(_ closure: ErasedClosure, flags: UInt64, token: Subscription) {
-    lock.withLock { _ = append(closure, flags: flags, token: token, &$0) }
+  final func append(_ closure: ErasedClosure, flags: UInt64, token: Subscription) {
+    withLock { _ = append(closure, flags: flags, token: token, &$0) }
     watcher?.deliver()
   }
 
   /// Ends a subscription.
-  func cancel(_ token: Subscription) {
+  @usableFromInline
+  final func cancel(_ token: Subscription) {
     // The closure is released after the lock.
-    let closure: ErasedClosure? = lock.withLock { guarded in
+    let closure: ErasedClosure? = withLock { guarded in
       guard let slot = unsafe Self.slot(of: token) else { return nil }
       return unsafe remove(slot, &guarded)
     }
@@ -167,8 +177,9 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   }
 
   /// The token goes away: ends its subscription, unless that is detached.
-  func release(_ token: Subscription) {
-    let closure: ErasedClosure? = lock.withLock { guarded in
+  @usableFromInline
+  final func release(_ token: Subscription) {
+    let closure: ErasedClosure? = withLock { guarded in
       guard let slot = unsafe Self.slot(of: token) else { return nil }
       if unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.detached == 0 {
         return unsafe remove(slot, &guarded)
@@ -182,28 +193,29 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   }
 
   /// Sets or clears flags of a running subscription.
-  func change(_ token: Subscription, set flags: UInt64) {
-    lock.withLock { _ in
+  final func change(_ token: Subscription, set flags: UInt64) {
+    withLock { _ in
       guard let slot = unsafe Self.slot(of: token) else { return }
       unsafe slot.pointee.stamp.bitwiseOr(flags, ordering: .relaxed)
     }
   }
 
   /// Whether the subscription has not ended.
-  func isActive(_ token: Subscription) -> Bool {
-    lock.withLock { _ in unsafe Self.slot(of: token) != nil }
+  @usableFromInline
+  final func isActive(_ token: Subscription) -> Bool {
+    withLock { _ in unsafe Self.slot(of: token) != nil }
   }
 
   /// Ends the subscription of an entry; only the drainer may, its closure is taken out later.
   @usableFromInline
-  func retire(_ slot: ObserverTable.Slot) {
-    lock.withLock { unsafe retire(slot, &$0) }
+  final func retire(_ slot: ObserverTable.Slot) {
+    withLock { unsafe retire(slot, &$0) }
     watcher?.deliver()
   }
 
   /// Ends the subscription with this order.
-  func cancel(order: UInt64) {
-    let closure: ErasedClosure? = lock.withLock { guarded in
+  final func cancel(order: UInt64) {
+    let closure: ErasedClosure? = withLock { guarded in
       guard let slot = unsafe table.slot(withOrder: order) else { return nil }
       return unsafe remove(slot, &guarded)
     }
@@ -212,8 +224,8 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   }
 
   /// Ends all subscriptions of now.
-  func cancelAll() {
-    let orders: [UInt64] = lock.withLock { _ in
+  final func cancelAll() {
+    let orders: [UInt64] = withLock { _ in
       var orders: [UInt64] = []
       unsafe table.forEach(end: table.used.load(ordering: .relaxed)) { slot in
         let stamp = unsafe slot.pointee.stamp.load(ordering: .relaxed)
@@ -228,7 +240,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   /// Makes `token` the one of a running subscription whose own token was dropped; false when there is none.
   ///
   /// Needs the lock.
-  func adopt(_ token: Subscription, order: UInt64) -> Bool {
+  final func adopt(_ token: Subscription, order: UInt64) -> Bool {
     guard let slot = unsafe table.slot(withOrder: order), unsafe slot.pointee.token == nil else { return false }
     unsafe slot.pointee.token = .passUnretained(token)
     unsafe token.slot = UnsafeMutableRawPointer(slot)
@@ -239,15 +251,15 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   ///
   /// Needs the lock.
   @usableFromInline
-  func order(of token: Subscription) -> UInt64? {
+  final func order(of token: Subscription) -> UInt64? {
     guard let slot = unsafe Self.slot(of: token) else { return nil }
     return unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.order
   }
 
   /// The entry of a token; it stays where it is as long as the caller has the right to drain.
   @usableFromInline
-  func entry(of token: Subscription) -> ObserverTable.Slot? {
-    unsafe lock.withLock { _ in unsafe Self.slot(of: token) }
+  final func entry(of token: Subscription) -> ObserverTable.Slot? {
+    unsafe withLock { _ in unsafe Self.slot(of: token) }
   }
 
   /// The entry of a token.
@@ -260,7 +272,7 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
   /// Marks an entry, and takes its closure out if nobody is draining.
   ///
   /// Needs the lock; the caller releases the closure after it.
-  private func remove(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) -> ErasedClosure? {
+  private final func remove(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) -> ErasedClosure? {
     // Only with nothing pending: with messages in the queue, a thread on its way to deliver them counts on finding the
     // right free. Taken and given back under the lock, the right is never seen taken here by anyone who then gives up.
     guard begin() else {
@@ -274,14 +286,14 @@ struct ObserverList: ~Copyable, @unchecked Sendable {
     return closure
   }
 
-  private func retire(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) {
+  private final func retire(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) {
     if unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.cancelled != 0 { return }
     unsafe mark(slot, &guarded)
     unsafe guarded.editor.bury(slot)
     state.bitwiseOr(Self.pending | Self.dead, ordering: .relaxed)
   }
 
-  private func mark(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) {
+  private final func mark(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) {
     unsafe slot.pointee.stamp.bitwiseOr(Stamp.cancelled, ordering: .relaxed)
     if let token = unsafe slot.pointee.token {
       unsafe token._withUnsafeGuaranteedRef { unsafe $0.slot = nil }

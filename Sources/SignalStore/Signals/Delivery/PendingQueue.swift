@@ -24,9 +24,14 @@ struct Pending<Message> {
 }
 
 /// A first-in, first-out ring that takes memory only when it grows.
-@usableFromInline
-struct PendingQueue<Message> {
-  @usableFromInline var ring: [Pending<Message>?] = []
+///
+/// Memory of its own, and no array: a place costs nothing while no message is in it, and giving back a ring that has become
+/// large in a burst does not visit all of them.
+@safe @usableFromInline
+struct PendingQueue<Message>: ~Copyable {
+  /// Room for `capacity` messages, 0 or a power of 2; those from `head` on are there, the rest is not initialised.
+  @usableFromInline var ring: UnsafeMutablePointer<Pending<Message>>?
+  @usableFromInline var capacity = 0
   @usableFromInline var head = 0
 
   /// How many messages wait.
@@ -39,32 +44,40 @@ struct PendingQueue<Message> {
   @usableFromInline static var keptCapacity: Int { 1024 }
 
   @inlinable
-  init() {}
+  init() { unsafe ring = nil }
+
+  @inlinable
+  deinit {
+    for position in 0..<count { unsafe slot(position).deinitialize(count: 1) }
+    unsafe ring?.deallocate()
+  }
+
+  /// The place of a message, counted from the oldest one; only while there is a ring.
+  @inlinable @inline(__always)
+  func slot(_ position: Int) -> UnsafeMutablePointer<Pending<Message>> {
+    unsafe ring.unsafelyUnwrapped + ((head + position) & (capacity - 1))
+  }
 
   /// Adds a message at the end.
   @inlinable
-  mutating func append(_ item: Pending<Message>) {
-    if count == ring.count { grow() }
-    ring[(head + count) & (ring.count - 1)] = item
-    count += 1
+  mutating func append(_ item: consuming Pending<Message>) {
+    if count == capacity { grow() }
     if item.target == 0 { broadcasts += 1 }
+    unsafe slot(count).initialize(to: item)
+    count += 1
   }
 
   /// Takes the oldest message.
   @inlinable
   mutating func popFirst() -> Pending<Message>? {
     guard count > 0 else {
-      if ring.count > Self.keptCapacity {
-        ring = []
-        head = 0
-      }
+      if capacity > Self.keptCapacity { giveBack() }
       return nil
     }
-    var item: Pending<Message>?
-    swap(&item, &ring[head])
-    head = (head + 1) & (ring.count - 1)
+    let item = unsafe slot(0).move()
+    head = (head + 1) & (capacity - 1)
     count -= 1
-    if item?.target == 0 { broadcasts -= 1 }
+    if item.target == 0 { broadcasts -= 1 }
     return item
   }
 
@@ -77,43 +90,51 @@ struct PendingQueue<Message> {
     limit: Int, conflate: (inout Message, inout Message) -> Void
   ) -> Pending<Message>? {
     guard broadcasts > limit else { return nil }
-    let mask = ring.count - 1
-    // Messages for one observer stay: move those in front of the victim one place towards the end.
+    // Messages for one observer stay: those in front of the victim move one place towards the end.
     var position = 0
-    while let item = ring[(head + position) & mask], item.target != 0 { position += 1 }
-    var dropped: Pending<Message>?
-    swap(&dropped, &ring[(head + position) & mask])
+    while unsafe position < count - 1 && slot(position).pointee.target != 0 { position += 1 }
+    var dropped = unsafe slot(position).move()
     var next = position + 1
     while next < count {
-      let index = (head + next) & mask
-      if ring[index]?.target == 0 {
-        conflate(&dropped!.message, &ring[index]!.message)
+      if unsafe slot(next).pointee.target == 0 {
+        unsafe conflate(&dropped.message, &slot(next).pointee.message)
         break
       }
       next += 1
     }
     while position > 0 {
-      ring.swapAt((head + position) & mask, (head + position - 1) & mask)
+      unsafe slot(position).moveInitialize(from: slot(position - 1), count: 1)
       position -= 1
     }
-    head = (head + 1) & mask
+    head = (head + 1) & (capacity - 1)
     count -= 1
     broadcasts -= 1
     return dropped
   }
 
-  @usableFromInline
+  @inlinable @inline(never)
   mutating func grow() {
-    var larger: [Pending<Message>?] = []
-    larger.reserveCapacity(max(4, ring.count * 2))
+    let larger = max(4, capacity * 2)
+    let new = UnsafeMutablePointer<Pending<Message>>.allocate(capacity: larger)
     for position in 0..<count {
-      larger.append(ring[(head + position) & (ring.count - 1)])
+      unsafe (new + position).moveInitialize(from: slot(position), count: 1)
     }
-    while larger.count < max(4, ring.count * 2) { larger.append(nil) }
-    ring = larger
+    unsafe ring?.deallocate()
+    unsafe ring = unsafe new
+    capacity = larger
+    head = 0
+  }
+
+  @inlinable @inline(never)
+  mutating func giveBack() {
+    unsafe ring?.deallocate()
+    unsafe ring = nil
+    capacity = 0
     head = 0
   }
 }
 
 extension Pending: Sendable where Message: Sendable {}
-extension PendingQueue: Sendable where Message: Sendable {}
+
+// Unchecked because of the pointer: the memory belongs to one queue alone, like that of an array.
+extension PendingQueue: @unchecked Sendable where Message: Sendable {}

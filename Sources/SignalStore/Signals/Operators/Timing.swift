@@ -77,7 +77,9 @@ extension SignalSource where End == Never {
 }
 
 /// Messages with the times at which they are to be sent, both in order.
-private struct Delayed<Message: Sendable>: Sendable {
+///
+/// Read and written under the lock of its relay. Unchecked for that reason.
+private final class Delayed<Message: Sendable>: @unchecked Sendable {
   private var queue = PendingQueue<(deadline: Duration, message: Message)>()
   private var last: Duration?
   /// The time of the oldest message.
@@ -85,7 +87,7 @@ private struct Delayed<Message: Sendable>: Sendable {
   /// The message that belongs to `next`.
   private var head: Message?
 
-  mutating func append(_ message: Message, at deadline: Duration) {
+  func append(_ message: Message, at deadline: Duration) {
     let deadline = max(deadline, last ?? deadline)
     last = deadline
     if next == nil {
@@ -96,7 +98,7 @@ private struct Delayed<Message: Sendable>: Sendable {
   }
 
   /// Takes the oldest message.
-  mutating func popFirst() -> Message? {
+  func popFirst() -> Message? {
     var message: Message?
     swap(&message, &head)
     if let following = queue.popFirst()?.message {
