@@ -48,12 +48,21 @@ protocol ConnectionAcceptor: AnyObject {
 /// Dispatch. All that a loop owns (connections, sessions, its hub) is touched in turns only, which the compiler
 /// checks: their methods take `on loop: isolated EventLoop`. From other threads `submit` is the only door.
 ///
-/// A turn: readiness events → work from the door → connections that had more to read → the turn's end for participants (the
-/// hub routes changes) → one send per connection that has output → deadlines → close what was marked closed.
+/// A turn: readiness events → work from the door → who comes and who goes → connections that had more to read → the turn's
+/// end for participants (the hub routes changes) → one send per connection that has output → deadlines → close what was
+/// marked closed.
+///
+/// *Who comes* is a connection of which nothing has been received yet: its first request is often its dearest, a handshake
+/// and a snapshot. *Who goes* is one whose peer has ended. Both happen to thousands at once, when a network or another
+/// server fails; a turn has a share of its time for them, so that those who stay do not wait for all of them.
 public actor EventLoop {
   private struct Slot {
     var member: (any LoopMember)?
     var generation: UInt32 = 0
+    /// Nothing has been received from the member yet.
+    var isNew = false
+    /// What has been told of the member while it waits among `passing`; zero when it does not.
+    var passingFlags: UInt32 = 0
     var deadline: UInt64 = .max
   }
 
@@ -68,6 +77,10 @@ public actor EventLoop {
   private static let idleMilliseconds: Int32 = 1
   /// Bytes received at most per call; also the largest piece a session sees at once.
   static let receiveBufferBytes = 128 << 10
+  /// How much of a turn those have who come and go; one is served in any case.
+  private static let passingNanoseconds: UInt64 = 500_000
+  /// How often events are taken in one turn, when there are many and few of them are handled at once.
+  private static let batchesPerTurn = 16
 
   private nonisolated let executor: LoopExecutor
   private let source: any DispatchSourceRead
@@ -86,6 +99,9 @@ public actor EventLoop {
   private var flushing: [any LoopMember] = []
   private var toProceed: [any LoopMember] = []
   private var closed: [any LoopMember] = []
+  /// Tokens of those who come and go, each once, in the order in which that was told.
+  private var passing: [UInt64] = []
+  private var listenerIsReady = false
   private var isStopped = false
   private var participants: [any TurnParticipant] = []
   private var listener: Listener?
@@ -150,18 +166,19 @@ public actor EventLoop {
   private func runTurns() {
     repeat {
       let again = toProceed
-      let hasWork = !again.isEmpty || !dirty.isEmpty
+      let hasWork = !again.isEmpty || !dirty.isEmpty || !passing.isEmpty
       let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
       if events == 0 && !hasWork { return }
       now = monotonicNanoseconds()
       for participant in participants { participant.turnBegins(on: self) }
-      for index in 0..<events { dispatch(readiness.event(index)) }
+      dispatch(events)
       for work in executor.take() {
         switch work {
         case .job(let job): executor.run(job)
         case .submission(let submission): submission(self)
         }
       }
+      servePassing()
       if !again.isEmpty {
         toProceed.removeFirst(again.count)
         for member in again { member.proceed(on: self) }
@@ -172,16 +189,64 @@ public actor EventLoop {
     } while !isStopped
   }
 
-  private func dispatch(_ event: ReadinessEvent) {
+  /// Handles the events that were taken.
+  ///
+  /// Those who come and go only take their places in a queue, so more events are taken behind them: whoever stays does
+  /// not wait in the kernel's queue either.
+  private func dispatch(_ events: Int) {
+    var events = events
+    var handled = 0
+    for _ in 0..<Self.batchesPerTurn {
+      for index in 0..<events where dispatch(readiness.event(index)) { handled += 1 }
+      guard events == Readiness.capacity, handled < Readiness.capacity else { return }
+      events = readiness.wait(milliseconds: 0)
+    }
+  }
+
+  /// Handles an event and returns true; or puts off what is for someone who comes or goes.
+  private func dispatch(_ event: ReadinessEvent) -> Bool {
     switch event.token {
     case Token.door: break  // its work is taken in every turn
     case Token.timer: timerRang()
-    case Token.listener: listener?.accept(on: self)
+    case Token.listener: listenerIsReady = true
     default:
-      let slot = Int(event.token & 0xffff_ffff)
-      guard slots[slot].generation == UInt32(event.token >> 32) else { return }
-      slots[slot].member?.ready(event, on: self)
+      guard let slot = slot(of: event.token) else { break }
+      guard event.isReadable, slots[slot].isNew || event.isEnding else {
+        slots[slot].member?.ready(event, on: self)
+        break
+      }
+      if slots[slot].passingFlags == 0 { passing.append(event.token) }
+      slots[slot].passingFlags |= event.flags
+      return false
     }
+    return true
+  }
+
+  /// The slot that a token names, unless its member is gone.
+  private func slot(of token: UInt64) -> Int? {
+    let slot = Int(token & 0xffff_ffff)
+    return slots[slot].generation == UInt32(token >> 32) ? slot : nil
+  }
+
+  /// Accepts connections, and serves those who come and go.
+  private func servePassing() {
+    if listenerIsReady {
+      listenerIsReady = false
+      listener?.accept(on: self)
+    }
+    guard !passing.isEmpty else { return }
+    let end = monotonicNanoseconds() + Self.passingNanoseconds
+    var served = 0
+    repeat {
+      let token = passing[served]
+      served += 1
+      guard let slot = slot(of: token) else { continue }
+      let event = ReadinessEvent(token: token, flags: slots[slot].passingFlags)
+      slots[slot].isNew = false
+      slots[slot].passingFlags = 0
+      slots[slot].member?.ready(event, on: self)
+    } while served < passing.count && monotonicNanoseconds() < end
+    passing.removeFirst(served)
   }
 
   private func flushDirty() {
@@ -209,6 +274,7 @@ public actor EventLoop {
       throw error
     }
     slots[Int(slot)].member = member
+    slots[Int(slot)].isNew = true
     count += 1
     needSweep()
     return id
@@ -224,6 +290,7 @@ public actor EventLoop {
     closed.append(member)
     slots[index].member = nil
     slots[index].deadline = .max
+    slots[index].passingFlags = 0
     slots[index].generation &+= 1
     freeSlots.append(id.slot)
     count -= 1

@@ -5,7 +5,7 @@ import Glibc
 /// The listening socket: accepts on the first loop and hands each connection to the loop with the fewest.
 final class Listener {
   /// Connections accepted in one go, so that a storm of them does not stop the loop's other work.
-  private static let acceptsPerTurn = 64
+  private static let acceptsPerTurn = 16
 
   private let handle: SocketHandle
   /// Called with each accepted descriptor, which is then the callee's.

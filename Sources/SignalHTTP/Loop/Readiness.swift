@@ -5,12 +5,8 @@ import Glibc
 /// What is known about one descriptor after a wait.
 struct ReadinessEvent {
   let token: UInt64
-  private let flags: UInt32
-
-  fileprivate init(token: UInt64, flags: UInt32) {
-    self.token = token
-    self.flags = flags
-  }
+  /// As the kernel tells them; those of several waits may be put together.
+  let flags: UInt32
 
   /// Bytes, an end or an error can be received.
   var isReadable: Bool {
@@ -49,9 +45,9 @@ struct ReadinessEvent {
 
   /// Events taken from the kernel in one call.
   ///
-  /// They are one turn's, and what comes through the loop's door waits for its end: with 64 of the dearest requests that
-  /// is well below a millisecond. More would save next to nothing, as a call costs less than one request.
-  private static let capacity = 64
+  /// So many are handled in a turn, and what comes through the loop's door waits for its end: with 64 of the dearest
+  /// requests that is well below a millisecond. More would save next to nothing, as a call costs less than one request.
+  static let capacity = 64
 
   let descriptor: Int32
   // Filled by the kernel; allocated once, freed with the set.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Dispatch
-import Glibc
 import Synchronization
 import Testing
 
@@ -88,10 +87,12 @@ private func withLoop(_ body: (EventLoop) async throws -> Void) async throws {
       await withCheckedContinuation { continuation in
         loop.submit { loop in
           let pair = SocketPair()
-          let member = ProbeMember(pair.first) { loop in
-            log.withLock { $0.append(monotonicNanoseconds()) }
-            continuation.resume()
-          }
+          let member = ProbeMember(
+            pair.first,
+            whenDue: {
+              log.withLock { $0.append(monotonicNanoseconds()) }
+              continuation.resume()
+            })
           member.peer = pair.second
           guard let id = try? loop.add(member) else { return }
           loop.setDeadline(loop.now + 30_000_000, of: id)
@@ -102,46 +103,81 @@ private func withLoop(_ body: (EventLoop) async throws -> Void) async throws {
       #expect((times.first ?? 0) >= started + 30_000_000)
     }
   }
+
+  @Test func `who stays is served before hundreds who come, and before hundreds who go`() async throws {
+    try await withLoop { loop in
+      let order = await withCheckedContinuation { continuation in
+        loop.submit { loop in Crowd(300) { continuation.resume(returning: $0) }.begin(on: loop) }
+      }
+      #expect(order[0] == 0)
+      let (coming, going) = (order[1...301], order[302...])
+      #expect(coming.first == 0)
+      #expect(Array(coming.dropFirst()) == Array(1...300))
+      #expect(going.first == 0)
+      #expect(Array(going.dropFirst()) == Array(1...300))
+    }
+  }
 }
 
 private func enterWithoutTheDoor(_ loop: EventLoop) { loop.assumeIsolated { _ = $0.count } }
 
-/// Two connected sockets.
-private struct SocketPair {
-  let first: Int32
-  let second: Int32
+/// One who stays, number 0, and a crowd whose members all come at once and all go at once.
+///
+/// Who stays can be served just after the last of them, as far as the kernel knows.
+private final class Crowd {
+  private let count: Int
+  private let done: ([Int]) -> Void
+  private var members: [Member] = []
+  /// Who was served, one after the other.
+  private var order: [Int] = []
 
-  init() {
-    var pair: (Int32, Int32) = (-1, -1)
-    // The two descriptors lie behind each other, as the call wants them.
-    unsafe withUnsafeMutableBytes(of: &pair) { bytes in
-      _ = unsafe socketpair(
-        AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0,
-        bytes.assumingMemoryBound(to: Int32.self).baseAddress)
+  init(_ count: Int, done: @escaping ([Int]) -> Void) {
+    self.count = count
+    self.done = done
+  }
+
+  func begin(on loop: isolated EventLoop) {
+    add(on: loop)
+    members[0].peerSends()
+  }
+
+  private func add(on loop: isolated EventLoop) {
+    let member = Member(members.count, of: self)
+    members.append(member)
+    _ = try? loop.add(member)
+  }
+
+  fileprivate func served(_ number: Int, on loop: isolated EventLoop) {
+    order.append(number)
+    switch order.count {
+    case 1:
+      for _ in 0..<count { add(on: loop) }
+      for member in members.dropFirst() { member.peerSends() }
+      members[0].peerSends()
+    case 2 + count:
+      for member in members.dropFirst() { member.peerEnds() }
+      members[0].peerSends()
+    case 3 + 2 * count:
+      done(order)
+      members = []
+    default: break
     }
-    (first, second) = pair
-  }
-}
-
-private final class ProbeMember: LoopMember {
-  let descriptor: Int32
-  var peer: Int32?
-  private let whenDue: (EventLoop) -> Void
-
-  init(_ descriptor: Int32, whenDue: @escaping (EventLoop) -> Void = { _ in }) {
-    self.descriptor = descriptor
-    self.whenDue = whenDue
   }
 
-  deinit {
-    close(descriptor)
-    if let peer { close(peer) }
-  }
+  private final class Member: ProbeMember {
+    private let number: Int
+    private let crowd: Crowd
 
-  func ready(_ event: ReadinessEvent, on loop: isolated EventLoop) {}
-  func proceed(on loop: isolated EventLoop) {}
-  func flush(on loop: isolated EventLoop) {}
-  func deadlineReached(on loop: isolated EventLoop) { whenDue(loop) }
-  func drain(on loop: isolated EventLoop) {}
-  func abort(on loop: isolated EventLoop) {}
+    init(_ number: Int, of crowd: Crowd) {
+      self.number = number
+      self.crowd = crowd
+      let pair = SocketPair()
+      super.init(pair.first)
+      peer = pair.second
+    }
+
+    override func ready(_ event: ReadinessEvent, on loop: isolated EventLoop) {
+      if event.isReadable { crowd.served(number, on: loop) }
+    }
+  }
 }
