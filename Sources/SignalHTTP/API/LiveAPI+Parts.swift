@@ -60,20 +60,26 @@ extension LiveAPI {
     return tree.text(of: node)
   }
 
-  func entityTag(_ stored: StoredValue) -> [UInt8] {
-    var tag: [UInt8] = [UInt8(ascii: "\"")]
-    tag.reserveCapacity(32)
-    cursor(stored.revision).write(to: &tag)
-    tag.append(UInt8(ascii: "\""))
-    return tag
+  private func appendEntityTag(of stored: StoredValue, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\""))
+    cursor(stored.revision).write(to: &output)
+    output.append(UInt8(ascii: "\""))
   }
 
+  func appendEntityTag(of stored: StoredValue, _ response: inout ResponseWriter) {
+    response.field("ETag") { appendEntityTag(of: stored, to: &$0) }
+  }
+
+  /// Whether a conditional field names the tag of a property, or of none; nil when there is no such field.
   func matches(
-    _ field: KnownField, _ head: borrowing RequestHead, _ tag: [UInt8]?, _ comparison: RequestHead.TagComparison
+    _ field: KnownField, _ head: borrowing RequestHead, _ found: StoredValue?,
+    _ comparison: RequestHead.TagComparison
   ) throws(APIError) -> Bool? {
     guard head.has(field) else { return nil }
     return try entityTags { () throws(HTTPParseError) in
-      guard let tag else { return try head.entityTags(in: field, contain: nil, by: comparison) }
+      guard let found else { return try head.entityTags(in: field, contain: nil, by: comparison) }
+      var tag: [UInt8] = []
+      appendEntityTag(of: found, to: &tag)
       return try tag.withView { view throws(HTTPParseError) in
         try head.entityTags(in: field, contain: view, by: comparison)
       }
@@ -101,9 +107,9 @@ extension LiveAPI {
   }
 
   func appendValidators(
-    _ stored: StoredValue, _ tag: [UInt8], _ revision: Revision, _ response: inout ResponseWriter
+    _ stored: StoredValue, _ revision: Revision, _ response: inout ResponseWriter
   ) {
-    response.field("ETag", tag)
+    appendEntityTag(of: stored, &response)
     response.field("Last-Modified") { HTTPDate(secondsSinceEpoch: stored.time.seconds).append(to: &$0) }
     if let expires = stored.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
     appendRevision(revision, &response)

@@ -21,7 +21,7 @@ extension LiveAPI {
     response.begin(result.outcome == .created ? .created : .noContent)
     appendRevision(result.revision, &response)
     if let stored = result.value {
-      response.field("ETag", entityTag(stored))
+      appendEntityTag(of: stored, &response)
       if let expires = stored.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
     }
     if result.outcome == .created { response.field("Location", head.path.array) }

@@ -27,25 +27,24 @@ extension LiveAPI {
     _ path: PropertyPath, _ found: StoredValue?, _ revision: Revision, _ pointer: String?,
     _ head: borrowing RequestHead, _ response: inout ResponseWriter, asksForWatchers: Bool = false
   ) throws(APIError) {
-    let tag = found.map(entityTag)
     // RFC 9110 §13.2.2: If-Match, then If-None-Match, then, without the latter, If-Modified-Since.
-    if try matches(.ifMatch, head, tag, .strong) == false {
+    if try matches(.ifMatch, head, found, .strong) == false {
       var problem = Problem(.preconditionFailed, "If-Match does not name the present value.")
       problem.current = found.map(service.currentText) ?? .null
       problem.cursor = cursor(revision)
       throw .problem(problem)
     }
-    guard let found, let tag else { throw .problem(service.notFound(path, at: revision)) }
-    let noneMatch = try matches(.ifNoneMatch, head, tag, .weak)
+    guard let found else { throw .problem(service.notFound(path, at: revision)) }
+    let noneMatch = try matches(.ifNoneMatch, head, found, .weak)
     if noneMatch == true || (noneMatch == nil && !isModified(found, head)) {
       response.begin(.notModified)
-      appendValidators(found, tag, revision, &response)
+      appendValidators(found, revision, &response)
       return response.endWithoutBody()
     }
     let value = if let pointer { try part(of: found.value, pointer, at: revision) } else { found.value }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
-    appendValidators(found, tag, revision, &response)
+    appendValidators(found, revision, &response)
     if asksForWatchers {
       response.field("Signal-Watchers") { $0.appendJSON(service.hub.watchers.count(found.path)) }
     }
@@ -67,7 +66,7 @@ extension LiveAPI {
     if let expires = result.value?.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
     // RFC 9110 §9.3.4: only when the value was kept byte for byte as it came.
     if let stored = result.value, !isFormula, stored.value.bytes.count == body.count {
-      response.field("ETag", entityTag(stored))
+      appendEntityTag(of: stored, &response)
     }
     guard result.outcome == .created else { return response.endWithoutBody() }
     response.field("Location", head.path.array)

@@ -38,7 +38,7 @@ extension LiveAPI {
       if isMet { return try answerProperty(path, found, revision, pointer, head, &response) }
       response.begin(.notModified)
       if let found {
-        appendValidators(found, entityTag(found), revision, &response)
+        appendValidators(found, revision, &response)
       } else {
         appendRevision(revision, &response)
       }

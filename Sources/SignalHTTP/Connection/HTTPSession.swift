@@ -151,7 +151,7 @@ final class HTTPSession: Session {
     var lent: [UInt8] = []
     swap(&lent, &output)
     var response = ResponseWriter(
-      appendingTo: lent, for: head, mayKeepAlive: !loop.isDraining && !isRefusing, service.clock)
+      appendingTo: consume lent, for: head, mayKeepAlive: !loop.isDraining && !isRefusing, service.clock)
     defer { output = response.output }
     if isRefusing {
       response.refuse(
@@ -208,7 +208,7 @@ final class HTTPSession: Session {
   private func refuse(_ error: HTTPParseError, _ output: inout [UInt8]) {
     var lent: [UInt8] = []
     swap(&lent, &output)
-    var response = ResponseWriter(appendingTo: lent, service.clock)
+    var response = ResponseWriter(appendingTo: consume lent, service.clock)
     response.refuse(error)
     output = response.output
     isClosing = true

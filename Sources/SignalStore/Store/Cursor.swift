@@ -113,13 +113,12 @@ public struct Cursor: Hashable, Sendable {
   public func write(to text: inout [UInt8]) {
     epoch.write(to: &text)
     text.append(UInt8(ascii: "."))
-    let first = text.count
-    var rest = revision.number
-    repeat {
-      text.append(UInt8(ascii: "0") + UInt8(rest % 10))
-      rest /= 10
-    } while rest > 0
-    text[first...].reverse()
+    var divisor: UInt64 = 1
+    while revision.number / divisor >= 10 { divisor *= 10 }
+    while divisor > 0 {
+      text.append(UInt8(ascii: "0") + UInt8(revision.number / divisor % 10))
+      divisor /= 10
+    }
   }
 }
 
