@@ -25,13 +25,13 @@ import scenarios
 import servers
 
 
-def build_ruler(folder):
-    """Compiles the ruler; it is small enough to do so in every run."""
-    binary = os.path.join(folder, "fanout")
+def build(folder, source, *options):
+    """Compiles a program or a library of this folder; they are small enough to do so in every run."""
+    binary = os.path.join(folder, os.path.splitext(source)[0])
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
-        sys.exit("A C compiler is missing, for the ruler.")
-    subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", binary, os.path.join(servers.HERE, "fanout.c")],
+        sys.exit("A C compiler is missing, for the rulers.")
+    subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", binary, os.path.join(servers.HERE, source), *options],
                    check=True)
     return binary
 
@@ -73,7 +73,8 @@ def main():
     failed = False
     try:
         if wanted:
-            servers.Ruler.binary = build_ruler(folder)
+            servers.Ruler.binary = build(folder, "fanout.c")
+            servers.SignalServer.allocations = build(folder, "allocations.c", "-shared", "-fPIC", "-ldl")
         with open(options.results, "a", encoding="utf-8") as file:
             def keep(row, server, value, **more):
                 entry = {"row": row, "server": server, "value": value, "date": now(), **more}

@@ -30,6 +30,8 @@ ROWS = {
     "put.rate": ("… requests per second", "k/s", 1, []),
     "put10.cpu": ("PUT of 200 B, 10 watchers: CPU per request", "µs", 2, []),
     "put10.rate": ("… requests per second", "k/s", 1, []),
+    "allocations.get": ("GET: allocations per request", "", 2, [("limit", 0.1)]),
+    "allocations.put": ("PUT of 200 B: allocations per request", "", 2, [("limit", 4.1)]),
     "idle.memory": ("Idle WebSocket with a subscription: resident memory", "B", 0, [("limit", 2048)]),
     "idle.cpu": ("… CPU of all of them", "%", 2, [("limit", 1)]),
     "storm.cpu": ("Connect storm: CPU per handshake, subscription, snapshot of 10", "µs", 1, [("limit", 100)]),

@@ -199,6 +199,20 @@ def put(run):
         run.keep("put10.rate", server.name, rate / 1e3)
 
 
+def allocations(run):
+    """What a GET and a PUT of 200 bytes ask of the allocator, while nobody watches."""
+    server = run.start(SignalServer(counts_allocations=True))
+    request(server, "PUT", "/properties/x", '"01234567890123456"')
+    # The history of changes is full, and everything has its size, before it is counted.
+    wrk(run, server, "/properties/y", put_script())
+    fill_history(server, 20)
+    for _ in range(run.options.rounds):
+        for row, target, script in (("get", "/properties/x", None), ("put", "/properties/y", put_script())):
+            before = server.allocated()
+            count, _, _ = wrk(run, server, target, script)
+            run.keep(f"allocations.{row}", server.name, (server.allocated() - before) / count, requests=count)
+
+
 def idle(run):
     """Many WebSockets with one subscription each, and nothing to tell them."""
     options = run.options
@@ -462,5 +476,5 @@ def soak(run):
     run.keep("soak.cpu", "signal", used)
 
 
-ALL = {"fanout": fanout, "latency": latency, "get": get, "put": put, "idle": idle, "storm": storm, "paths": paths,
-       "properties": properties, "loops": loops, "start": start, "soak": soak}
+ALL = {"fanout": fanout, "latency": latency, "get": get, "put": put, "allocations": allocations, "idle": idle,
+       "storm": storm, "paths": paths, "properties": properties, "loops": loops, "start": start, "soak": soak}

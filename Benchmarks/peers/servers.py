@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -62,6 +63,10 @@ class Server:
     def command(self):
         raise NotImplementedError
 
+    def environment(self):
+        """What is added to the environment of the process."""
+        return {}
+
     def channel(self, name):
         """The name of a channel whose levels are joined by slashes."""
         return name
@@ -78,7 +83,8 @@ class Server:
         self.port = free_port()
         self.publish_port = self.port
         log = open(os.path.join(self.folder, "log"), "wb")
-        self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, cwd=self.folder)
+        self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, cwd=self.folder,
+                                        env={**os.environ, **self.environment()})
         log.close()
         for port in {self.port, self.publish_port}:
             self.wait_for(port)
@@ -138,12 +144,13 @@ class SignalServer(Server):
     """The server of this repository."""
 
     name, title, peer = "signal", "Signal Server", "signal"
-    binary = ""
+    binary = allocations = ""
 
-    def __init__(self, loops=1, *settings):
+    def __init__(self, loops=1, *settings, counts_allocations=False):
         super().__init__()
         self.loops = loops
         self.settings = settings
+        self.counts_allocations = counts_allocations
 
     def missing(self):
         if os.access(self.binary, os.X_OK):
@@ -157,8 +164,18 @@ class SignalServer(Server):
         return [self.binary, "serve", "--port", str(self.port), "--loops", str(self.loops), "--log-level", "error",
                 *self.settings]
 
+    def environment(self):
+        if not self.counts_allocations:
+            return {}
+        return {"LD_PRELOAD": self.allocations, "ALLOCATIONS": os.path.join(self.folder, "allocations")}
+
     def subscription(self, name):
         return f"/events?match={name}&initial=false&oldValue=false"
+
+    def allocated(self):
+        """How often the process has asked the allocator for memory."""
+        with open(os.path.join(self.folder, "allocations"), "rb") as file:
+            return int.from_bytes(file.read(8), sys.byteorder)
 
 
 class MicroWebSockets(Server):
