@@ -83,8 +83,9 @@ extension Evaluator {
     switch (left.kind, right.kind) {
     case (.int, .int):
       if right.int == 0 { return error(.divisionByZero) }
-      // The remainder is 0 where the quotient overflows, and Swift's operator would trap there.
-      return right.int == -1 ? Value(Int64(0)) : Value(left.int % right.int)
+      // As the quotient overflows, so does the operation, although the remainder would be 0.
+      if left.int == .min && right.int == -1 { return error(.overflow) }
+      return Value(left.int % right.int)
     case (.uint, .uint):
       if right.uint == 0 { return error(.divisionByZero) }
       return Value(left.uint % right.uint)

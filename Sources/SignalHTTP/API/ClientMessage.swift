@@ -78,7 +78,7 @@ struct ClientMessage {
     } catch {
       throw Refusal(id: nil, problem: Problem(.badJSON, "\(error)", position: error.offset))
     }
-    guard var members = JSONMembers(tree, tree.root, of: "A command") else {
+    guard var members = JSONMembers(tree, tree.root, of: "a command") else {
       throw Refusal(id: nil, problem: Problem(.badMessage, "A message is a JSON object."))
     }
     var id: Int?

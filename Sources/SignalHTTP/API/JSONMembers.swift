@@ -172,10 +172,12 @@ struct JSONMembers {
   /// Refuses what nobody took.
   func end() throws(Problem) {
     guard let left = members.first else { return }
-    throw Problem(.unknownMember, "\(subject) has no member \"\(left.name)\".")
+    throw Problem(.unknownMember, "\(sentenceSubject) has no member \"\(left.name)\".")
   }
 
-  func missing(_ name: String) -> Problem { Problem(.badMessage, "\(subject) needs \"\(name)\".") }
+  private var sentenceSubject: String { subject.prefix(1).uppercased() + subject.dropFirst() }
+
+  func missing(_ name: String) -> Problem { Problem(.badMessage, "\(sentenceSubject) needs \"\(name)\".") }
 
   private func wrong(_ name: String, _ what: String) -> Problem {
     Problem(.badMessage, "\"\(name)\" of \(subject) is not \(what).")

@@ -27,6 +27,7 @@ extension LiveAPI {
     response.begin(.ok)
     response.field("Content-Type", type == 0 ? "application/json" : "application/x-ndjson")
     response.field("Vary", "Accept")
+    appendCacheControl(&response)
     response.field("Signal-Revision") { page.cursor.write(to: &$0) }
     if type == 1, let next = page.next {
       response.field("Signal-Next") { Query.appendEncoded(next.bytes, to: &$0) }

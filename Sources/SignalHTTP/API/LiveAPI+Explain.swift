@@ -150,7 +150,7 @@ private struct ExplainRequest {
     } catch {
       throw Problem(.badJSON, "\(error)", position: error.offset)
     }
-    guard var members = JSONMembers(tree, tree.root, of: "A question about an expression") else {
+    guard var members = JSONMembers(tree, tree.root, of: "a question about an expression") else {
       throw Problem(.badMessage, "A question about an expression is a JSON object.")
     }
     let filter = try members.string("where")

@@ -99,21 +99,27 @@ extension LiveAPI {
   func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: service.store.epoch, revision: revision) }
 
   func isModified(_ stored: StoredValue, _ head: borrowing RequestHead) -> Bool {
-    // A date that cannot be read is as if it were not there (RFC 9110 §13.1.3).
-    guard let field = head[.ifModifiedSince],
-      let date = HTTPDate(field, now: HTTPDate(secondsSinceEpoch: wallClockSeconds()))
-    else { return true }
+    guard let date = date(.ifModifiedSince, head) else { return true }
     return stored.time.seconds > date.secondsSinceEpoch
+  }
+
+  /// The date in a conditional field; one that cannot be read is as if it were not there (RFC 9110 §13.1.3, §13.1.4).
+  func date(_ field: KnownField, _ head: borrowing RequestHead) -> HTTPDate? {
+    head[field].flatMap { HTTPDate($0, now: HTTPDate(secondsSinceEpoch: wallClockSeconds())) }
   }
 
   func appendValidators(
     _ stored: StoredValue, _ revision: Revision, _ response: inout ResponseWriter
   ) {
     appendEntityTag(of: stored, &response)
+    appendCacheControl(&response)
     response.field("Last-Modified") { HTTPDate(secondsSinceEpoch: stored.time.seconds).append(to: &$0) }
     if let expires = stored.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
     appendRevision(revision, &response)
   }
+
+  /// A cache asks each time whether what it has is still true; left to itself it would guess for how long (RFC 9111 §4.2.2).
+  func appendCacheControl(_ response: inout ResponseWriter) { response.field("Cache-Control", "no-cache") }
 
   func appendRevision(_ revision: Revision, _ response: inout ResponseWriter) {
     response.field("Signal-Revision") { cursor(revision).write(to: &$0) }

@@ -18,18 +18,24 @@ extension LiveAPI {
     let pointer = try query.one("pointer")
     let (found, revision) = try read(encoded)
     let path = if let found { found.path } else { try propertyPath(encoded) }
-    try answerProperty(path, found, revision, pointer, head, &response, asksForWatchers: asksForWatchers)
+    if asksForWatchers {
+      // Also when there is no such property: whoever provides it wants to know before it sets it.
+      response.addCommonField("Signal-Watchers", decimal: service.hub.watchers.count(path))
+    }
+    try answerProperty(path, found, revision, pointer, head, &response)
     return .answered
   }
 
   /// Answers with the property, or with why not.
   func answerProperty(
     _ path: PropertyPath, _ found: StoredValue?, _ revision: Revision, _ pointer: String?,
-    _ head: borrowing RequestHead, _ response: inout ResponseWriter, asksForWatchers: Bool = false
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter
   ) throws(APIError) {
-    // RFC 9110 §13.2.2: If-Match, then If-None-Match, then, without the latter, If-Modified-Since.
-    if try matches(.ifMatch, head, found, .strong) == false {
-      var problem = Problem(.preconditionFailed, "If-Match does not name the present value.")
+    // RFC 9110 §13.2.2: If-Match or, without it, If-Unmodified-Since; then If-None-Match or, without it,
+    // If-Modified-Since.
+    let isMatched = try matches(.ifMatch, head, found, .strong)
+    if isMatched == false || (isMatched == nil && !unmodifiedSince(head).holds(for: found, in: service.store.epoch)) {
+      var problem = Problem(.preconditionFailed, "The condition does not hold for the present value.")
       problem.current = found.map(service.currentText) ?? .null
       problem.cursor = cursor(revision)
       throw .problem(problem)
@@ -45,9 +51,6 @@ extension LiveAPI {
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendValidators(found, revision, &response)
-    if asksForWatchers {
-      response.field("Signal-Watchers") { $0.appendJSON(service.hub.watchers.count(found.path)) }
-    }
     response.end(value.bytes)
   }
 
@@ -122,7 +125,7 @@ extension LiveAPI {
   }
 
   func condition(_ head: borrowing RequestHead) throws(APIError) -> Condition {
-    guard head.has(.ifMatch) || head.has(.ifNoneMatch) else { return .any }
+    guard head.has(.ifMatch) || head.has(.ifNoneMatch) else { return unmodifiedSince(head) }
     if head.has(.ifMatch), head.has(.ifNoneMatch) {
       throw .problem(Problem(.badCondition, "If-Match and If-None-Match exclude each other."))
     }
@@ -143,5 +146,12 @@ extension LiveAPI {
     }
     if field == .ifMatch { return isAny ? .exists : .matchesAny(cursors) }
     return isAny ? .absent : .noneMatch(cursors)
+  }
+
+  /// What `If-Unmodified-Since` demands (RFC 9110 §13.1.4).
+  private func unmodifiedSince(_ head: borrowing RequestHead) -> Condition {
+    guard let date = date(.ifUnmodifiedSince, head) else { return .any }
+    // The whole second, as the field knows no parts of it.
+    return .unmodifiedSince(Timestamp(milliseconds: date.secondsSinceEpoch * 1000 + 999))
   }
 }

@@ -33,6 +33,7 @@ extension LiveAPI {
     guard let timer = service.store.timers.get(path) else { throw .problem(Self.noTimer(path)) }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
+    appendCacheControl(&response)
     response.end(Self.text(of: timer))
   }
 
@@ -68,6 +69,7 @@ extension LiveAPI {
     text.append(UInt8(ascii: "}"))
     response.begin(.ok)
     response.field("Content-Type", "application/json")
+    appendCacheControl(&response)
     response.end(text)
   }
 
@@ -107,7 +109,7 @@ struct TimerRequest: Equatable {
     } catch {
       throw Problem(.badJSON, "\(error)", position: error.offset)
     }
-    guard var members = JSONMembers(tree, tree.root, of: "A timer") else {
+    guard var members = JSONMembers(tree, tree.root, of: "a timer") else {
       throw Problem(.badMessage, "A timer is a JSON object.")
     }
     let after = try members.duration("after")

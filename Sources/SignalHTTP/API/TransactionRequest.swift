@@ -18,7 +18,7 @@ enum TransactionRequest {
     } catch {
       throw Problem(.badJSON, "\(error)", position: error.offset)
     }
-    guard var members = JSONMembers(tree, tree.root, of: "A transaction") else {
+    guard var members = JSONMembers(tree, tree.root, of: "a transaction") else {
       throw Problem(.badMessage, "A transaction is a JSON object.")
     }
     let operations = try operations(&members, tree, configuration, limit: limit)
@@ -30,7 +30,7 @@ enum TransactionRequest {
   static func operations(
     _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration, limit: Int
   ) throws(Problem) -> [OperationRequest] {
-    try members.operations(tree, limit: limit, of: "A transaction") {
+    try members.operations(tree, limit: limit, of: "a transaction") {
       kind, members throws(Problem) -> OperationRequest in
       if let operation = try OperationRequest(kind, &members, configuration) { return operation }
       throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set, delete or define.")
@@ -59,7 +59,7 @@ extension JSONMembers {
     operations.reserveCapacity(count)
     for node in tree.elements(of: list) {
       do throws(Problem) {
-        guard var members = JSONMembers(tree, node, of: "An operation") else {
+        guard var members = JSONMembers(tree, node, of: "an operation") else {
           throw Problem(.badMessage, "An operation is a JSON object.")
         }
         guard let kind = try members.string("op") else { throw members.missing("op") }

@@ -121,6 +121,7 @@ final class HTTPSession: Session {
     _ head: borrowing RequestHead, _ view: ByteView, _ position: inout Int, _ output: inout [UInt8],
     _ connection: Connection, on loop: isolated EventLoop
   ) throws(HTTPParseError) -> (any Session)? {
+    if head.knownMethod == .connect { throw .unsupportedTunnel }
     var collector: BodyCollector
     switch head.framing {
     case .none: return handle(head, view[0..<0], &output, connection, on: loop)

@@ -46,6 +46,13 @@ struct ResponseWriter {
     commonFields.append("\r\n")
   }
 
+  mutating func addCommonField(_ name: StaticString, decimal number: Int) {
+    commonFields.append(name)
+    commonFields.append(": ")
+    commonFields.append(decimal: number)
+    commonFields.append("\r\n")
+  }
+
   mutating func addCommonField(_ name: StaticString, _ value: StaticString) { addCommonField(name, ByteView(value)) }
 
   /// The connection ends after this response.

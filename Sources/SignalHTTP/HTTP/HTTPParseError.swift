@@ -65,7 +65,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
 
   // RFC 9112 §6: where the body ends.
 
-  /// `Content-Length` is not one plain decimal number.
+  /// `Content-Length` is not one decimal number without leading zeros.
   case malformedContentLength = "malformed_content_length"
   /// More than one `Content-Length`, be they equal or not.
   case repeatedContentLength = "repeated_content_length"
@@ -95,8 +95,10 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   /// A trailer that means framing, routing, authentication or content: it could have an effect only in the head.
   case forbiddenTrailer = "forbidden_trailer"
 
-  // RFC 9110: fields with a meaning of their own.
+  // RFC 9110: methods and fields with a meaning of their own.
 
+  /// `CONNECT`: a successful answer to it would be no HTTP.
+  case unsupportedTunnel = "unsupported_tunnel"
   /// `Expect` asks for something other than `100-continue`.
   case unsupportedExpectation = "unsupported_expectation"
   /// `Content-Type` is not a media type.
@@ -123,7 +125,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
     case .targetTooLong: "target_too_long"
     case .headTooLarge, .tooManyFields, .trailersTooLarge: "head_too_large"
     case .bodyTooLarge: "body_too_large"
-    case .unsupportedTransferCoding: "not_implemented"
+    case .unsupportedTransferCoding, .unsupportedTunnel: "not_implemented"
     case .unsupportedVersion: "version_not_supported"
     case .unsupportedExpectation: "expectation_failed"
     default: "bad_request"
@@ -136,7 +138,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
     case .targetTooLong: .uriTooLong
     case .headTooLarge, .tooManyFields, .trailersTooLarge: .requestHeaderFieldsTooLarge
     case .bodyTooLarge: .contentTooLarge
-    case .unsupportedTransferCoding: .notImplemented
+    case .unsupportedTransferCoding, .unsupportedTunnel: .notImplemented
     case .unsupportedVersion: .httpVersionNotSupported
     case .unsupportedExpectation: .expectationFailed
     default: .badRequest
@@ -186,7 +188,7 @@ extension HTTPParseError: CustomStringConvertible {
     case .malformedFieldValue: "A field's value does not follow its grammar (RFC 9110 §5.5)."
     case .headTooLarge: "The head of the request is too large (RFC 6585 §5)."
     case .tooManyFields: "The request has too many fields (RFC 6585 §5)."
-    case .malformedContentLength: "Content-Length is not one decimal number (RFC 9110 §8.6)."
+    case .malformedContentLength: "Content-Length is not one decimal number without leading zeros (RFC 9110 §8.6)."
     case .repeatedContentLength: "Content-Length stands more than once (RFC 9110 §8.6)."
     case .conflictingFraming: "Content-Length and Transfer-Encoding exclude each other (RFC 9112 §6.1)."
     case .transferEncodingInOldVersion: "HTTP/1.0 has no Transfer-Encoding (RFC 9112 §6.1)."
@@ -200,6 +202,7 @@ extension HTTPParseError: CustomStringConvertible {
     case .trailersTooLarge: "The trailer section is too large (RFC 6585 §5)."
     case .forbiddenTrailer: "A field stands in the trailer section that may only stand in the head (RFC 9110 §6.5.1)."
     case .unsupportedExpectation: "The only expectation served here is 100-continue (RFC 9110 §10.1.1)."
+    case .unsupportedTunnel: "There are no tunnels here (RFC 9110 §9.3.6)."
     case .malformedMediaType: "Content-Type is not a media type (RFC 9110 §8.3.1)."
     case .malformedEntityTag: "An entity tag is not a quoted string, with W/ before it or without (RFC 9110 §8.8.3)."
     case .malformedOrigin: "Origin is neither null nor scheme, host and port (RFC 6454 §7.1)."

@@ -120,7 +120,10 @@ final class Hub: TurnParticipant {
     let group = SubscriptionGroup(key, index: index, progress: progress, limits: limits, now: now)
     if index == groups.count { groups.append(group) } else { groups[index] = group }
     indexes[key] = index
-    if let bookmark = key.options.bookmark { shortestBookmark = min(shortestBookmark, bookmark) }
+    if let bookmark = key.options.bookmark, bookmark < shortestBookmark {
+      shortestBookmark = bookmark
+      nextBookmarks = min(nextBookmarks, now + bookmark / 8)
+    }
     addTarget(of: group)
     return group
   }

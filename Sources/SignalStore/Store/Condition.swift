@@ -17,6 +17,8 @@ public enum Condition: Sendable, Equatable {
   case absent
   /// There is no property, or it was last set at none of these (`If-None-Match` with a list).
   case noneMatch([Cursor])
+  /// There is no property, or it was last set at this time or before (`If-Unmodified-Since`).
+  case unmodifiedSince(Timestamp)
 
   /// Whether the condition holds for the property as it is, in a store of this epoch.
   package func holds(for current: StoredValue?, in epoch: Epoch) -> Bool {
@@ -27,6 +29,7 @@ public enum Condition: Sendable, Equatable {
     case .matchesAny(let wanted): cursor.map { wanted.contains($0) } ?? false
     case .exists: cursor != nil
     case .absent: cursor == nil
+    case .unmodifiedSince(let time): current.map { $0.time.milliseconds <= time.milliseconds } ?? true
     case .noneMatch(let unwanted): cursor.map { !unwanted.contains($0) } ?? true
     }
   }

@@ -76,6 +76,9 @@ struct DemandTests {
     #expect(try clients[1].ask(#"{"id":9,"type":"get","path":"a/b"}"#).int("watchers") == nil)
     #expect(try clients[0].ask(#"{"id":4,"type":"unsubscribe","subscription":2}"#).type == "ok")
     #expect(try rest.request("GET", "/properties/a/b?watchers=true").value("Signal-Watchers") == "3")
+    // Whoever is to provide it can ask before there is anything.
+    let absent = try rest.request("GET", "/properties/a/none?watchers=true")
+    #expect(absent.status == 404 && absent.value("Signal-Watchers") == "1")
   }
 
   @Test func `many patterns come in pieces, each once`() throws {

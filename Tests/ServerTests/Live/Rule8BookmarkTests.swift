@@ -15,6 +15,15 @@ struct Rule8BookmarkTests {
     return try TestServer(store: .forTests(limits: StoreLimits(historyCount: history)), live: live, limits: limits)
   }
 
+  @Test func `a shorter interval than that of all others begins at once`() throws {
+    var live = LiveConfiguration()
+    live.limits.bookmarkInterval = .seconds(3600)
+    let client = try LiveClient(TestServer(live: live))
+    _ = try client.ask(#"{"id":9,"type":"ping"}"#)
+    _ = try client.subscribe(#""match":"a","bookmark":1"#)
+    #expect(try client.next().description == "bookmark 1 @0")
+  }
+
   @Test func `a quiet subscription gets a bookmark at the store's revision`() throws {
     let server = try server()
     let client = try LiveClient(server)

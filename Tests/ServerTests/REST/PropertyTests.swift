@@ -21,6 +21,7 @@ struct PropertyTests {
     #expect(response.value("ETag") == "\"e.1\"")
     #expect(response.value("Signal-Revision") == "e.2")
     #expect(response.value("Last-Modified") == date)
+    #expect(response.value("Cache-Control") == "no-cache")
   }
 
   @Test func `HEAD is GET without the value`() throws {
@@ -53,6 +54,9 @@ struct PropertyTests {
     (["If-None-Match": "\"e.2\"", "If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT"], 200),
     (["If-Match": "\"e.2\"", "If-None-Match": "\"e.1\""], 412),
     (["If-Match": "\"e.1\"", "If-None-Match": "\"e.1\""], 304),
+    (["If-Unmodified-Since": "Fri, 02 Jan 2026 03:04:05 GMT"], 200),
+    (["If-Unmodified-Since": "Fri, 02 Jan 2026 03:04:04 GMT"], 412), (["If-Unmodified-Since": "yesterday"], 200),
+    (["If-Match": "\"e.1\"", "If-Unmodified-Since": "Fri, 02 Jan 2026 03:04:04 GMT"], 200),
   ])
   func `conditions are judged in the order of RFC 9110 §13.2.2`(_ fields: [String: String], _ status: Int) throws {
     let server = try TestServer()
@@ -181,7 +185,8 @@ struct PropertyTests {
     #expect(try put("If-Match", "*") == 204)
     #expect(try put("If-None-Match", "\"e.1\", \"x\"") == 204)
     #expect(try put("If-Match", "\"e.5\"", "?if=value%3D%3D4") == 204)
-    #expect(try client.request("DELETE", "/properties/a", fields: [("If-Match", "\"e.6\"")]).status == 204)
+    #expect(try put("If-Unmodified-Since", "Fri, 02 Jan 2026 03:04:05 GMT") == 204)
+    #expect(try client.request("DELETE", "/properties/a", fields: [("If-Match", "\"e.7\"")]).status == 204)
     #expect(server.store.contents.isEmpty)
   }
 
@@ -192,6 +197,8 @@ struct PropertyTests {
     for (method, target, fields) in [
       ("PUT", "/properties/a", [("If-Match", "\"e.9\"")]), ("PUT", "/properties/a", [("If-None-Match", "*")]),
       ("PUT", "/properties/a?if=value.n%20%3E%201", []), ("DELETE", "/properties/a", [("If-Match", "\"e.9\"")]),
+      ("PUT", "/properties/a", [("If-Unmodified-Since", "Fri, 02 Jan 2026 03:04:04 GMT")]),
+      ("DELETE", "/properties/a", [("If-Unmodified-Since", "Fri, 02 Jan 2026 03:04:04 GMT")]),
       ("DELETE", "/properties/a?if=false", []), ("DELETE", "/properties/a", [("If-None-Match", "\"e.1\"")]),
     ] {
       let response = try client.request(method, target, fields: fields, body: "2")

@@ -55,10 +55,11 @@ struct Section03RequestLineTests {
     #expect(response.value("Allow") == "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
   }
 
-  @Test func `the authority form is no route here (3.2.3)`() throws {
-    let client = try TestServer().connect(sending: "CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n")
-    #expect(try client.receive().status == 404)
-    #expect(client.isAlive())
+  @Test func `nobody gets a tunnel, and what follows is not read as a request (3.2.3, 9110 §9.3.6)`() throws {
+    let client = try ApplicationServer.echo().connect()
+    try client.send("CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    #expect(try client.receive(answering: "CONNECT").status == 501)
+    #expect(client.awaitEnd())
   }
 
   @Test func `a target of 8000 bytes is taken (3)`() throws {
