@@ -91,7 +91,7 @@ import Testing
       case "-": a.subtractingReportingOverflow(b)
       case "*": a.multipliedReportingOverflow(by: b)
       case "/": b == 0 ? (0, true) : a.dividedReportingOverflow(by: b)
-      default: b == 0 ? (0, true) : b == -1 ? (0, false) : (a % b, false)
+      default: b == 0 ? (0, true) : a.remainderReportingOverflow(dividingBy: b)
       }
     return Sample(source: source, value: overflow ? nil : value)
   }

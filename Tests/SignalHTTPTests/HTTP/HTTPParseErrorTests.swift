@@ -30,7 +30,7 @@ import Testing
       case .targetTooLong: 414
       case .unsupportedExpectation: 417
       case .headTooLarge, .tooManyFields, .trailersTooLarge: 431
-      case .unsupportedTransferCoding: 501
+      case .unsupportedTransferCoding, .unsupportedTunnel: 501
       case .unsupportedVersion: 505
       default: 400
       }
