@@ -39,7 +39,9 @@ public final class PropertyStore: Sendable {
   public let limits: StoreLimits
   /// Sends every commit, once it is visible to readers.
   ///
-  /// It can be observed, and only the store sends.
+  /// It can be observed, and only the store sends. An observer without a delivery of its own is called by the thread that
+  /// commits, which in a server is a loop with all its connections: one that takes its time, or waits for a lock that others
+  /// hold for long, belongs on a queue.
   public var changes: DerivedSignal<Commit, Never> { commits.readOnly }
   /// Messages that are no state.
   public let signals: SignalExchange
