@@ -20,7 +20,7 @@ extension LiveAPI {
     let path = if let found { found.path } else { try propertyPath(encoded) }
     if asksForWatchers {
       // Also when there is no such property: whoever provides it wants to know before it sets it.
-      response.addCommonField("Signal-Watchers", decimal: service.hub.watchers.count(path))
+      response.addCommonField("Signal-Watchers") { $0.append(decimal: service.hub.watchers.count(path)) }
     }
     try answerProperty(path, found, revision, pointer, head, &response)
     return .answered
@@ -128,6 +128,10 @@ extension LiveAPI {
     guard head.has(.ifMatch) || head.has(.ifNoneMatch) else { return unmodifiedSince(head) }
     if head.has(.ifMatch), head.has(.ifNoneMatch) {
       throw .problem(Problem(.badCondition, "If-Match and If-None-Match exclude each other."))
+    }
+    // RFC 9110 §13.2.2 judges both when there is no If-Match; a guard that one of them was to be is not dropped silently.
+    if head.has(.ifNoneMatch), unmodifiedSince(head) != .any {
+      throw .problem(Problem(.badCondition, "If-None-Match and If-Unmodified-Since exclude each other."))
     }
     var cursors: [Cursor] = []
     var isAny = false

@@ -40,16 +40,13 @@ struct ResponseWriter {
 
   /// Adds a field to whatever the response will be.
   mutating func addCommonField(_ name: StaticString, _ value: ByteView) {
-    commonFields.append(name)
-    commonFields.append(": ")
-    commonFields.append(value)
-    commonFields.append("\r\n")
+    addCommonField(name) { $0.append(value) }
   }
 
-  mutating func addCommonField(_ name: StaticString, decimal number: Int) {
+  mutating func addCommonField(_ name: StaticString, appending value: (inout [UInt8]) -> Void) {
     commonFields.append(name)
     commonFields.append(": ")
-    commonFields.append(decimal: number)
+    value(&commonFields)
     commonFields.append("\r\n")
   }
 

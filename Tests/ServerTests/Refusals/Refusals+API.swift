@@ -234,6 +234,9 @@ extension Refusal {
     put("condition: no tag", "2", 400, "bad_condition", "If-Match: 1"),
     put("condition: a tag that does not end", "2", 400, "bad_condition", "If-None-Match: \"e.1"),
     put("condition: two that exclude each other", "2", 400, "bad_condition", "If-Match: *", "If-None-Match: *"),
+    put(
+      "condition: a date beside If-None-Match", "2", 400, "bad_condition", "If-None-Match: \"e.9\"",
+      "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT"),
     .request(
       "condition: what is not there has no value", "PUT", "/properties/new", 412, "precondition_failed",
       fields: "If-Match: *", body: "1"),

@@ -23,7 +23,8 @@ protocol ObserverKind: SendableMetatype {
 
 /// The machine behind every source: the observers, the messages that wait, and what the source remembers.
 ///
-/// Sources and subscriptions share it; see ``ObserverList`` for who may do what.
+/// Sources and subscriptions share it. Unchecked like ``ObserverList``, which says who may do what: the rights and the lock
+/// there keep the accesses apart here too.
 @safe @usableFromInline
 final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable {
   @usableFromInline typealias Message = Kind.Message
@@ -33,15 +34,15 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
   /// How many messages may wait.
   @usableFromInline let limit: Int
 
-  // Guarded by the lock, like ``ObserverList/guarded``: exclusivity is its business, and not checked again at run time
-  // (10 ns each).
+  // The next two have nothing but the lock and the right to drain to keep accesses apart, so nothing checks that again at
+  // run time (10 ns each).
 
-  /// Messages that wait.
+  /// Messages that wait; unsafe, because it is the lock that guards them.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var queue = PendingQueue<Message>()
 
   /// Memory for the queue while the drainer works off what was in it; empty.
   ///
-  /// Belongs to the drainer.
+  /// Unsafe, because it is the right to drain that guards it: it belongs to the drainer.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var spare = PendingQueue<Message>()
 
   /// What the source remembers: the value of a property, the last message of a signal.
