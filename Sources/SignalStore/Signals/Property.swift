@@ -30,16 +30,22 @@ struct ChangeCallInPlace<Value>: ~Copyable {
 @usableFromInline
 enum ValueKind<Value: Sendable>: ObserverKind {
   @inlinable @inline(__always)
-  static func call(_ closure: UnsafePointer<ErasedClosure>, flags: UInt64, _ message: ValueChange<Value>) {
-    if flags & Stamp.secondKind == 0 {
-      unsafe closure.withMemoryRebound(to: MessageCallInPlace<Value>.self, capacity: 1) {
-        unsafe $0.pointee(message.new)
-      }
-    } else {
-      unsafe closure.withMemoryRebound(to: ChangeCallInPlace<Value>.self, capacity: 1) {
-        unsafe $0.pointee(message.new, message.old)
-      }
+  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: ValueChange<Value>) {
+    unsafe closure.withMemoryRebound(to: MessageCallInPlace<Value>.self, capacity: 1) {
+      unsafe $0.pointee(message.new)
     }
+  }
+
+  @inlinable @inline(__always)
+  static func callSecond(_ closure: UnsafePointer<ErasedClosure>, _ message: ValueChange<Value>) {
+    unsafe closure.withMemoryRebound(to: ChangeCallInPlace<Value>.self, capacity: 1) {
+      unsafe $0.pointee(message.new, message.old)
+    }
+  }
+
+  @inlinable @inline(__always)
+  static func callStaged(_ closure: UnsafePointer<ErasedClosure>, _ message: ValueChange<Value>) {
+    unsafe StagedObserver.call(closure, message.new)
   }
 
   @inlinable

@@ -27,10 +27,20 @@ struct MessageCallInPlace<Message>: ~Copyable {
 @usableFromInline
 enum MessageKind<Message: Sendable>: ObserverKind {
   @inlinable @inline(__always)
-  static func call(_ closure: UnsafePointer<ErasedClosure>, flags: UInt64, _ message: Message) {
+  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
     unsafe closure.withMemoryRebound(to: MessageCallInPlace<Message>.self, capacity: 1) {
       unsafe $0.pointee(message)
     }
+  }
+
+  @inlinable @inline(__always)
+  static func callStaged(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
+    unsafe StagedObserver.call(closure, message)
+  }
+
+  @inlinable
+  static func callSecond(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
+    preconditionFailure("The observers of a signal are of one kind.")
   }
 
   @inlinable

@@ -38,29 +38,6 @@ public enum Event<Message: Sendable, End: Ending>: Sendable {
   case end(End)
 }
 
-/// Where a source puts its messages and its end.
-public struct Sink<Message: Sendable, End: Ending>: Sendable {
-  /// Takes a message.
-  public let message: @Sendable (Message) -> Void
-  /// Takes the end.
-  public let end: @Sendable (End) -> Void
-
-  /// Makes a sink of two closures.
-  @inlinable
-  public init(message: @escaping @Sendable (Message) -> Void, end: @escaping @Sendable (End) -> Void) {
-    self.message = message
-    self.end = end
-  }
-}
-
-extension Sink where End == Never {
-  /// Makes a sink for a source that does not end.
-  @inlinable
-  public init(_ message: @escaping @Sendable (Message) -> Void) {
-    self.init(message: message, end: { _ in })
-  }
-}
-
 /// Something that sends messages; everything that can be subscribed to is one.
 ///
 /// What a source can is in its type:
@@ -75,7 +52,8 @@ extension Sink where End == Never {
 /// Operators give what is left: `map` of something writable is readable, `filter` of it has messages only, `take` makes it
 /// finite, `distinct` keeps everything. They are recipes: nothing runs until somebody subscribes, and each subscriber has
 /// its own state. The closures of a chain are put together once, when it is subscribed to, and called on the thread of the
-/// sender; the source sees a single observer.
+/// sender; the source sees a single observer. `map`, `filter` and `compactMap` that follow each other become one function
+/// where the compiler sees the chain whole and their closures capture nothing.
 ///
 /// A type of your own becomes a source, with all operators, by `attach`:
 ///
@@ -148,7 +126,12 @@ extension ReadableSource {
 extension Signal: SignalSource {
   /// Puts every message from now on into `sink`.
   @inlinable
-  public func attach(_ sink: Sink<Message, Never>) -> Subscription { subscribe(sink.message) }
+  public func attach(_ sink: Sink<Message, Never>) -> Subscription {
+    let observer = sink.retained()
+    return remembers
+      ? core.subscribeFromFirst(observer.closure, flags: observer.flags)
+      : core.subscribe(observer.closure, flags: observer.flags)
+  }
 }
 
 extension Property: WritableSource {
@@ -158,7 +141,11 @@ extension Property: WritableSource {
   /// Puts the values into `sink`.
   @inlinable
   public func attach(from start: StartingPoint, _ sink: Sink<Value, Never>) -> Subscription {
-    subscribe(from: start, sink.message)
+    let observer = sink.retained()
+    switch start {
+    case .current: return core.subscribeFromFirst(observer.closure, flags: observer.flags)
+    case .future: return core.subscribe(observer.closure, flags: observer.flags)
+    }
   }
 
   /// Changes the value as one step that no other set can come between; see ``update(_:)``, which can also throw and return.

@@ -194,7 +194,7 @@ public final class TimerSource: SignalSource {
   /// Puts each tick into `sink`.
   public func attach(_ sink: Sink<Void, Never>) -> Subscription {
     let link = Link()
-    link.hold(ticks.subscribe(sink.message))
+    link.hold(ticks.attach(sink))
     link.onEnd { withExtendedLifetime(self) {} }
     return link.token()
   }

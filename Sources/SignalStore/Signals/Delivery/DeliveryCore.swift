@@ -9,8 +9,14 @@ protocol ObserverKind: SendableMetatype {
   /// What the source keeps under its lock.
   associatedtype Memory: Sendable
 
-  /// Calls an entry's closure in place. `flags` are the bits of its stamp.
-  static func call(_ closure: UnsafePointer<ErasedClosure>, flags: UInt64, _ message: Message)
+  /// Calls an entry's closure in place.
+  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: Message)
+
+  /// Calls an entry's closure in place, one of the kind that ``Stamp/secondKind`` marks.
+  static func callSecond(_ closure: UnsafePointer<ErasedClosure>, _ message: Message)
+
+  /// Calls an entry's ``StagedObserver``.
+  static func callStaged(_ closure: UnsafePointer<ErasedClosure>, _ message: Message)
 
   /// The message with which an observer can start: the current value, the last message; nil when there is none.
   static func first(from memory: Memory) -> Message?
@@ -231,31 +237,30 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     unsafe table.forEach(end: end) { slot in
       let stamp = unsafe slot.pointee.stamp.load(ordering: .relaxed)
       if stamp <= number {
-        unsafe Kind.call(closure(of: slot), flags: stamp, message)
-      } else if stamp & Stamp.cancelled == 0, stamp & Stamp.order <= number {
-        unsafe callForTheLastTime(slot, message)
+        unsafe Kind.call(closure(of: slot), message)
+      } else if stamp &- Stamp.staged <= number {
+        unsafe Kind.callStaged(closure(of: slot), message)
+      } else if stamp & Stamp.order <= number {
+        unsafe call(slot, message)
       }
       return true
     }
   }
 
-  /// Calls one observer, whatever its age.
+  /// Calls one observer, whatever its age and its kind.
   @inlinable
   func call(_ slot: Slot, _ message: Message) {
     let stamp = unsafe slot.pointee.stamp.load(ordering: .relaxed)
     if stamp & Stamp.cancelled != 0 { return }
-    if stamp & Stamp.endsAfterNext != 0 {
-      unsafe callForTheLastTime(slot, message)
+    // Before the call, so that nothing the observer does can make it run again.
+    if stamp & Stamp.endsAfterNext != 0 { unsafe retire(slot) }
+    if stamp & Stamp.staged != 0 {
+      unsafe Kind.callStaged(closure(of: slot), message)
+    } else if stamp & Stamp.secondKind != 0 {
+      unsafe Kind.callSecond(closure(of: slot), message)
     } else {
-      unsafe Kind.call(closure(of: slot), flags: stamp, message)
+      unsafe Kind.call(closure(of: slot), message)
     }
-  }
-
-  /// Ends the subscription and then calls its observer, so that nothing the observer does can make it run again.
-  @inlinable @inline(never)
-  func callForTheLastTime(_ slot: Slot, _ message: Message) {
-    unsafe retire(slot)
-    unsafe Kind.call(closure(of: slot), flags: slot.pointee.stamp.load(ordering: .relaxed), message)
   }
 
   /// Where the closure of an entry lies.

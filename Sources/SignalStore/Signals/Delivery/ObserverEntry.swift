@@ -8,8 +8,8 @@ public import Synchronization
 /// and would pay for that ten times over. Unchecked: only `@Sendable` closures are put in here.
 @safe @usableFromInline
 struct ErasedClosure: @unchecked Sendable {
-  private let function: UnsafeRawPointer
-  private let context: Unmanaged<AnyObject>?
+  @usableFromInline let function: UnsafeRawPointer
+  @usableFromInline let context: Unmanaged<AnyObject>?
 
   /// Keeps what the closure captured; balanced by ``release()``.
   ///
@@ -20,9 +20,64 @@ struct ErasedClosure: @unchecked Sendable {
     unsafe _ = context?.retain()
   }
 
+  /// Keeps an object in the place of a closure; balanced by ``release()``.
+  @usableFromInline
+  init<Message>(retaining observer: StagedObserver<Message>) {
+    let reference = unsafe Unmanaged<AnyObject>.passRetained(observer)
+    unsafe function = UnsafeRawPointer(reference.toOpaque())
+    unsafe context = reference
+  }
+
   /// Lets go what the closure captured.
   @usableFromInline
   func release() { unsafe context?.release() }
+
+  /// The object in the place of the closure.
+  ///
+  /// Unsafe: there must be one of this type.
+  @unsafe @inlinable @inline(__always)
+  func object<Object: AnyObject>(as type: Object.Type) -> Unmanaged<Object> { unsafe .fromOpaque(function) }
+
+  /// Calls the closure where it lies; see ``MessageCallInPlace``.
+  ///
+  /// Unsafe: it must be one that takes messages of this type, and somebody must keep what it captured.
+  @unsafe @inlinable @inline(__always)
+  func call<Message>(_ message: Message) {
+    // Unprotected: the pointer is not written through, and the check of the stack would cost as much as the call.
+    unsafe _withUnprotectedUnsafePointer(to: self) {
+      unsafe $0.withMemoryRebound(to: MessageCallInPlace<Message>.self, capacity: 1) {
+        unsafe $0.pointee(message)
+      }
+    }
+  }
+}
+
+/// An ``ErasedClosure`` that keeps what the closure captured as long as it is there itself.
+///
+/// Unchecked: only `@Sendable` closures are put in here.
+@safe @usableFromInline
+struct OwnedClosure: @unchecked Sendable {
+  private let function: UnsafeRawPointer
+  private let context: AnyObject?
+
+  @inlinable @inline(__always)
+  init<Message>(_ call: MessageCall<Message>) {
+    // Both are code and captured objects.
+    unsafe self = unsafeBitCast(call, to: OwnedClosure.self)
+  }
+
+  /// The closure, with what it captured kept once more; balanced by ``ErasedClosure/release()``.
+  @usableFromInline
+  func retained() -> ErasedClosure {
+    if let context { unsafe _ = Unmanaged.passRetained(context) }
+    return closure
+  }
+
+  /// The closure, for as long as this is kept.
+  @inlinable
+  var closure: ErasedClosure {
+    @inline(__always) get { unsafe unsafeBitCast(self, to: ErasedClosure.self) }
+  }
 }
 
 /// One observer, in memory that does not move until the drainer compacts the table.
@@ -52,28 +107,31 @@ struct ObserverEntry: ~Copyable {
 
 /// The bits of an entry's stamp.
 ///
-/// Bits 2…61 count subscriptions and messages of the source in one order.
+/// Bits 1…59 count subscriptions and messages of the source in one order.
 ///
-/// A message with sequence number n is for the entries whose stamp is at most n. The flags that concern the drainer are
-/// the highest bits, so that one comparison tells it both that an entry is too young and that it needs another look.
+/// A message with sequence number n is for the entries whose stamp is at most n. What concerns the drainer are the highest
+/// bits, so that one comparison tells it both that an entry is too young and that it needs another look: what most entries
+/// are costs nothing.
 @usableFromInline
 enum Stamp {
   /// Cancelled: no call starts any more.
   @inlinable static var cancelled: UInt64 { 1 << 63 }
   /// Asks the drainer to end the subscription with the next call (once-only).
   @inlinable static var endsAfterNext: UInt64 { 1 << 62 }
+  /// There is a ``StagedObserver`` in the place of the closure.
+  @inlinable static var staged: UInt64 { 1 << 61 }
+  /// The closure is of the second kind that the source knows.
+  @inlinable static var secondKind: UInt64 { 1 << 60 }
   /// The subscription goes on when its token is gone.
   @inlinable static var detached: UInt64 { 1 }
-  /// The closure is of the second kind that the source knows.
-  @inlinable static var secondKind: UInt64 { 2 }
-  /// Added to the number of a message: it is for the entries with the same number, whatever their kind.
-  @inlinable static var message: UInt64 { 3 }
+  /// Added to the number of a message: it is for the entries with the same number, detached or not.
+  @inlinable static var message: UInt64 { 1 }
   /// A sequence number that no entry without the higher flags is above.
-  @inlinable static var everyone: UInt64 { (1 << 62) - 1 }
+  @inlinable static var everyone: UInt64 { (1 << 60) - 1 }
   /// The part that orders.
-  @inlinable static var order: UInt64 { (1 << 62) - 4 }
+  @inlinable static var order: UInt64 { (1 << 60) - 2 }
   /// The stamp of no entry: a message for it is only released.
   @inlinable static var nobody: UInt64 { order }
   /// From one subscription or message to the next.
-  @inlinable static var step: UInt64 { 4 }
+  @inlinable static var step: UInt64 { 2 }
 }

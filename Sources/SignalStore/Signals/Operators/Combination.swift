@@ -56,7 +56,7 @@ final class Combination<Result: Sendable>: Sendable {
   init(_ start: StartingPoint, into sink: Sink<Result, Never>, _ make: @escaping @Sendable () -> Result?) {
     self.start = start
     self.make = make
-    link.hold(results.subscribe(sink.message))
+    link.hold(results.attach(sink))
   }
 
   func attach<Source: ReadableSource>(_ source: Source, _ part: CombinationPart<Source.Message>) {

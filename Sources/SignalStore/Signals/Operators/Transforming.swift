@@ -8,7 +8,10 @@ extension SignalSource {
   public func map<NewMessage>(
     _ transform: @escaping @Sendable (Message) -> NewMessage
   ) -> DerivedSignal<NewMessage, End> {
-    self.transform { sink in Sink(message: { sink.message(transform($0)) }, end: sink.end) }
+    self.transform { sink in
+      guard let next = sink.stages?.closure else { return sink.behind { unsafe $1.call(transform($0)) } }
+      return sink.behind { next(transform($0), $1) }
+    }
   }
 
   /// Sends what `transform` makes of each message; an error that it throws ends the source.
@@ -27,7 +30,10 @@ extension SignalSource {
   @inlinable
   public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> DerivedSignal<Message, End> {
     transform { sink in
-      Sink(message: { if isIncluded($0) { sink.message($0) } }, end: sink.end)
+      guard let next = sink.stages?.closure else {
+        return sink.behind { if isIncluded($0) { unsafe $1.call($0) } }
+      }
+      return sink.behind { if isIncluded($0) { next($0, $1) } }
     }
   }
 
@@ -37,7 +43,10 @@ extension SignalSource {
     _ transform: @escaping @Sendable (Message) -> NewMessage?
   ) -> DerivedSignal<NewMessage, End> {
     self.transform { sink in
-      Sink(message: { if let new = transform($0) { sink.message(new) } }, end: sink.end)
+      guard let next = sink.stages?.closure else {
+        return sink.behind { if let new = transform($0) { unsafe $1.call(new) } }
+      }
+      return sink.behind { if let new = transform($0) { next(new, $1) } }
     }
   }
 
@@ -155,7 +164,10 @@ extension ReadableSource {
   @inlinable
   public func map<NewValue>(_ transform: @escaping @Sendable (Message) -> NewValue) -> DerivedProperty<NewValue> {
     DerivedProperty(value: { transform(value) }) { start, sink in
-      attach(from: start, Sink { sink.message(transform($0)) })
+      guard let next = sink.stages?.closure else {
+        return attach(from: start, sink.behind { unsafe $1.call(transform($0)) })
+      }
+      return attach(from: start, sink.behind { next(transform($0), $1) })
     }
   }
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+/// What the operators between a source and an observer do with a message of the source: all of them as one closure.
+///
+/// Its second argument is the closure of the observer, a ``MessageCall`` of what the last operator makes; it is handed
+/// through and not captured. A closure that captures nothing but such closures is a constant for the compiler, which then
+/// makes one function of all of them: a captured observer would end that at the first operator.
+@usableFromInline
+struct Stages<Message>: Sendable {
+  @usableFromInline let closure: @Sendable (Message, ErasedClosure) -> Void
+
+  @inlinable @inline(__always)
+  init(_ closure: @escaping @Sendable (Message, ErasedClosure) -> Void) { self.closure = closure }
+}
+
+/// Where a source puts its messages and its end.
+public struct Sink<Message: Sendable, End: Ending>: Sendable {
+  /// What is done with a message on its way to the observer; nil: the observer takes it as it is.
+  @usableFromInline let stages: Stages<Message>?
+  /// Takes what the stages make.
+  @usableFromInline let observer: OwnedClosure
+  /// Takes the end.
+  public let end: @Sendable (End) -> Void
+
+  @inlinable @inline(__always)
+  init(stages: Stages<Message>?, observer: OwnedClosure, end: @escaping @Sendable (End) -> Void) {
+    self.stages = stages
+    self.observer = observer
+    self.end = end
+  }
+
+  /// Makes a sink of two closures.
+  @inlinable @inline(__always)
+  public init(message: @escaping @Sendable (Message) -> Void, end: @escaping @Sendable (End) -> Void) {
+    self.init(stages: nil, observer: OwnedClosure(MessageCall(message)), end: end)
+  }
+
+  /// Takes a message.
+  @inlinable
+  public func message(_ message: Message) {
+    // The erased closure keeps nothing.
+    withExtendedLifetime(observer) {
+      if let stages {
+        stages.closure(message, observer.closure)
+      } else {
+        unsafe observer.closure.call(message)
+      }
+    }
+  }
+
+  /// The sink for a source whose messages go through `stages`, which includes those of this sink, to the same observer.
+  ///
+  /// An operator writes its closure twice, for a sink with stages and for one without: which of them is needed is known
+  /// when it is subscribed to, and a closure that could be either would be no constant.
+  @inlinable @inline(__always)
+  func behind<Earlier>(_ stages: @escaping @Sendable (Earlier, ErasedClosure) -> Void) -> Sink<Earlier, End> {
+    Sink<Earlier, End>(stages: Stages(stages), observer: observer, end: end)
+  }
+
+  /// What a table of observers keeps for this sink: a closure that has been retained, and its flags.
+  @inlinable @inline(__always)
+  func retained() -> (closure: ErasedClosure, flags: UInt64) {
+    if let stages { return (ErasedClosure(retaining: StagedObserver(stages, observer)), Stamp.staged) }
+    return (observer.retained(), 0)
+  }
+}
+
+extension Sink where End == Never {
+  /// Makes a sink for a source that does not end.
+  @inlinable @inline(__always)
+  public init(_ message: @escaping @Sendable (Message) -> Void) {
+    self.init(message: message, end: { _ in })
+  }
+}
+
+/// An observer with the stages before it; ``Stamp/staged`` marks the entries that have one.
+@usableFromInline
+final class StagedObserver<Message>: Sendable {
+  @usableFromInline let stages: Stages<Message>
+  @usableFromInline let observer: OwnedClosure
+
+  @inlinable
+  init(_ stages: Stages<Message>, _ observer: OwnedClosure) {
+    self.stages = stages
+    self.observer = observer
+  }
+
+  /// Calls the staged observer of an entry where it lies; see ``MessageCallInPlace``.
+  ///
+  /// Unsafe: the entry must have one, for messages of this type.
+  @unsafe @inlinable @inline(__always)
+  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
+    unsafe closure.pointee.object(as: Self.self)._withUnsafeGuaranteedRef {
+      $0.stages.closure(message, $0.observer.closure)
+    }
+  }
+}
