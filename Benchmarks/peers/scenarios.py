@@ -305,11 +305,13 @@ def storm(run):
 def paths(run):
     """Many subscribers, each update for one of them: by paths of their own, by filters of their own, and one alone.
 
-    First one update per second for each of them, then as fast as they are taken with 256 in flight.
+    First one update per second for each of them, then as fast as they are taken with 256 in flight. Beside them, each
+    update for all of so many: that, too, is sent to as many sockets.
     """
     options = run.options
     filtered = "/events?match=**&where=value.n%3D%3D{i}&initial=false&oldValue=false&exit=false"
-    many = ["--subscribers", options.storm, "--connecting", 256, "--to-one"]
+    wide = ["--subscribers", options.storm, "--connecting", 256]
+    many = [*wide, "--to-one"]
     speeds = {"": ["--rate", options.storm, "--window", 1000], "256": ["--window", 256]}
 
     def measure(server):
@@ -321,6 +323,8 @@ def paths(run):
                 result, cpu = fan(server, channel, *subscribers, *speed, "--seconds", options.seconds, path=path)
                 run.keep(f"{kind}{suffix}.cpu", server.name, cpu * 1e6 / result["delivered"],
                          lost=result["expected"] - result["delivered"], p99=result["p99_us"])
+        result, cpu = fan(server, "wide", *wide, "--window", 1, "--seconds", options.seconds)
+        run.keep("wide.cpu", server.name, cpu * 1e6 / result["delivered"])
 
     for server in run.rounds(run.with_peers("nats", "mosquitto", "redis")):
         run.attempt(server, measure)
@@ -379,8 +383,11 @@ def loops(run):
     """Two event loops against one: processor time per delivery and per request."""
     options = run.options
     one, two = run.start(SignalServer(1)), run.start(SignalServer(2))
-    request(one, "PUT", "/properties/x", '"0123456789abcdefgh"')
-    request(two, "PUT", "/properties/x", '"0123456789abcdefgh"')
+    pairs = [(one, two)]
+    for server in (one, two):
+        request(server, "PUT", "/properties/x", '"0123456789abcdefgh"')
+    if "nginx" in run.wanted and not Nginx().missing():
+        pairs.append((run.start(Nginx(1)), run.start(Nginx(2))))
 
     def per_delivery(server, window):
         result, cpu = fan(server, "updates", "--subscribers", options.subscribers, "--window", window, "--seconds",
@@ -388,14 +395,14 @@ def loops(run):
         return cpu * 1e6 / result["delivered"]
 
     def per_request(server, _):
-        count, _, cpu = wrk(run, server, "/properties/x")
+        count, _, cpu = wrk(run, server, "/x" if server.name == "nginx" else "/properties/x")
         return cpu * 1e6 / count
 
     for row, measure, window in (("loops.fanout1", per_delivery, 1), ("loops.fanout16", per_delivery, 16),
                                  ("loops.get", per_request, 0)):
-        for _ in range(options.rounds):
+        for one, two in run.rounds(pairs if measure is per_request else pairs[:1]):
             with_one, with_two = measure(one, window), measure(two, window)
-            run.keep(row, "signal", with_two / with_one, one=with_one, two=with_two)
+            run.keep(row, one.name, with_two / with_one, one=with_one, two=with_two)
 
 
 def start(run):

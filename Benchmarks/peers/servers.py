@@ -114,23 +114,26 @@ class Server:
         self.process = None
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def pid(self):
-        """The process that does the work."""
-        return self.process.pid
+    def pids(self):
+        """The processes that do the work."""
+        return [self.process.pid]
 
     def cpu(self):
-        """The seconds of processor time that all threads of the process have used, in user and in system mode."""
-        with open(f"/proc/{self.pid()}/stat", encoding="ascii", errors="replace") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICK
+        """The seconds of processor time that all threads of the processes have used, in user and in system mode."""
+        ticks = 0
+        for pid in self.pids():
+            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+                fields = file.read().rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / TICK
 
     def memory(self):
         """The bytes of memory that are resident, without what the kernel keeps for its sockets."""
-        with open(f"/proc/{self.pid()}/status", encoding="ascii", errors="replace") as file:
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii", errors="replace") as file:
             return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
 
     def descriptors(self):
-        return len(os.listdir(f"/proc/{self.pid()}/fd"))
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def write(self, name, text):
         """Writes a file into its folder, and returns the path."""
@@ -244,9 +247,13 @@ class Redis(Server):
 
 
 class Nginx(Server):
-    """nginx with one worker that serves one small file."""
+    """nginx with workers that serve one small file."""
 
     name, title = "nginx", "nginx"
+
+    def __init__(self, workers=1):
+        super().__init__()
+        self.workers = workers
 
     def version(self):
         return output("nginx", "-v").strip().replace("nginx version: nginx/", "nginx ")
@@ -256,7 +263,7 @@ class Nginx(Server):
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         return ["nginx", "-c", self.write("nginx.conf", (
-            f"worker_processes 1; daemon off; user root; pid {self.folder}/pid; error_log {self.folder}/errors;"
+            f"worker_processes {self.workers}; daemon off; user root; pid {self.folder}/pid; error_log {self.folder}/errors;"
             "events { worker_connections 2000; } http { access_log off; keepalive_requests 1000000000;"
             f"{temporary} server {{ listen 127.0.0.1:{self.port}; root {self.folder}; default_type text/plain; }} }}"))]
 
@@ -265,10 +272,10 @@ class Nginx(Server):
         os.chmod(self.folder, 0o755)
         return self
 
-    def pid(self):
+    def pids(self):
         main = self.process.pid
         with open(f"/proc/{main}/task/{main}/children", encoding="ascii") as file:
-            return int(file.read().split()[0])
+            return [int(word) for word in file.read().split()]
 
 
 class Ruler:

@@ -30,6 +30,11 @@ public final class Program: Sendable {
   public let conjuncts: [FilterConjunct]
   /// Whether the value is `true` exactly when all ``conjuncts`` hold, so that it need not be evaluated.
   public let isConjunction: Bool
+  /// Whether it depends on nothing but `path` and `value`, so that it describes a state which a property enters and
+  /// leaves.
+  ///
+  /// A filter that uses another variable describes a transition.
+  public let isStateFilter: Bool
 
   let instructions: [Instruction]
   let positions: [UInt32]
@@ -68,6 +73,7 @@ public final class Program: Sendable {
     isConjunction = compiled.isConjunction
     type = types[syntax.root]
     variables = Set(compiled.variables.map { environment.variables[$0].name })
+    isStateFilter = variables.isSubset(of: ["path", "value"])
     instructions = compiled.instructions
     positions = compiled.positions
     constants = compiled.constants
@@ -95,6 +101,7 @@ public final class Program: Sendable {
     self.limits = limits
     type = .dyn
     variables = []
+    isStateFilter = true
     lookupKeys = []
     conjuncts = []
     isConjunction = false
@@ -105,12 +112,6 @@ public final class Program: Sendable {
     patterns = []
     stackSize = code.count + 1
   }
-
-  /// Whether it depends on nothing but `path` and `value`, so that it describes a state which a property enters and
-  /// leaves.
-  ///
-  /// A filter that uses another variable describes a transition.
-  public var isStateFilter: Bool { variables.isSubset(of: ["path", "value"]) }
 }
 
 // MARK: - Evaluation

@@ -3,7 +3,9 @@ import JSON
 import SignalStore
 
 /// The subscription that a URL asks for, checked.
-enum FirstSubscription {
+///
+/// Indirect, because it is large, and every session that lives would keep the place.
+indirect enum FirstSubscription {
   case properties(SubscriptionOptions, SubscribeRequest)
   case signals(SignalOptions, SignalSubscribeRequest)
   /// To what others watch, of what overlaps with these patterns.

@@ -14,6 +14,17 @@ struct FilterIndex {
     filter.conjuncts.filter { rank($0) != nil }.min { (rank($0) ?? 0) < (rank($1) ?? 0) }
   }
 
+  /// Whether finding the filter by this conjunct says that it holds.
+  ///
+  /// A number that has reached a threshold may have to pass it, so those are asked.
+  static func decides(_ filter: Filter, by conjunct: FilterConjunct) -> Bool {
+    guard filter.program.isConjunction, filter.conjuncts == [conjunct] else { return false }
+    switch conjunct.test {
+    case .equal, .isIn, .hasPrefix: return true
+    case .greater, .greaterOrEqual, .less, .lessOrEqual, .present: return false
+    }
+  }
+
   private static func rank(_ conjunct: FilterConjunct) -> Int? {
     guard conjunct.subject.variable == "value" || conjunct.subject.variable == "path" else { return nil }
     switch conjunct.test {
@@ -41,26 +52,50 @@ struct FilterIndex {
     var isEmpty: Bool { equal.isEmpty && prefixes.isEmpty && lowest.isEmpty && highest.isEmpty }
   }
 
-  private var subjects: [FilterSubject: Tests] = [:]
+  private struct Entry {
+    let subject: FilterSubject
+    let isPath: Bool
+    var tests = Tests()
 
-  var isEmpty: Bool { subjects.isEmpty }
+    init(_ subject: FilterSubject) {
+      self.subject = subject
+      isPath = subject.variable == "path"
+    }
+  }
+
+  private var places: [FilterSubject: Int] = [:]
+  // Apart from the dictionary, which would hand out a copy of every entry that it is gone through for.
+  private var entries: [Entry] = []
+
+  var isEmpty: Bool { entries.isEmpty }
 
   mutating func insert(_ group: Int, _ conjunct: FilterConjunct) {
-    subjects[conjunct.subject, default: Tests()].insert(group, conjunct.test)
+    let place = places[conjunct.subject] ?? entries.count
+    if place == entries.count {
+      entries.append(Entry(conjunct.subject))
+      places[conjunct.subject] = place
+    }
+    entries[place].tests.insert(group, conjunct.test)
   }
 
   mutating func remove(_ group: Int, _ conjunct: FilterConjunct) {
-    subjects[conjunct.subject]?.remove(group, conjunct.test)
-    if subjects[conjunct.subject]?.isEmpty == true { subjects[conjunct.subject] = nil }
+    guard let place = places[conjunct.subject] else { return }
+    entries[place].tests.remove(group, conjunct.test)
+    guard entries[place].tests.isEmpty else { return }
+    places[conjunct.subject] = nil
+    let last = entries.removeLast()
+    guard place < entries.count else { return }
+    entries[place] = last
+    places[last.subject] = place
   }
 
   /// Calls `body` with each group whose conjunct may hold for the path and the value, once.
   func forEachCandidate(path: PropertyPath, value: JSONTree?, _ body: (Int) -> Void) {
-    for (subject, tests) in subjects {
-      if subject.variable == "path" {
-        tests.match(subject.fields.isEmpty ? .text(path.bytes) : nil, body)
+    for place in entries.indices {
+      if entries[place].isPath {
+        entries[place].tests.match(entries[place].subject.fields.isEmpty ? .text(path.bytes) : nil, body)
       } else {
-        tests.match(subject.scalar(in: value), body)
+        entries[place].tests.match(entries[place].subject.scalar(in: value), body)
       }
     }
   }

@@ -52,7 +52,10 @@ struct FrameBlock {
   var count: Int { bytes.count }
 
   /// Begins an event of a change; `write` appends it without its closing brace.
-  mutating func open(_ revision: Revision, _ write: (inout [UInt8]) -> Void) {
+  ///
+  /// - Parameter room: About how many bytes it will have. A block that is empty owns no memory, and would grow in steps.
+  mutating func open(_ revision: Revision, room: @autoclosure () -> Int = 0, _ write: (inout [UInt8]) -> Void) {
+    if bytes.isEmpty { bytes.reserveCapacity(room()) }
     close(more: isInUnit || openRevision == revision)
     openStart = begin(id: nil)
     openRevision = revision

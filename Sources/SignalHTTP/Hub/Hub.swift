@@ -22,7 +22,7 @@ final class Hub: TurnParticipant {
   private var freeGroups: [Int] = []
   private var indexes: [SubscriptionGroup.Key: Int] = [:]
   /// Groups that a change may concern; kept for its memory.
-  private var candidates: [Int] = []
+  private var candidates: [Candidate] = []
   private var touched: [SubscriptionGroup] = []
   private var touchedByCommit: [SubscriptionGroup] = []
   private let progress: HubProgress
@@ -137,8 +137,8 @@ final class Hub: TurnParticipant {
 
   private func addTarget(of group: SubscriptionGroup) {
     let options = group.key.options
-    if let conjunct = options.filter.flatMap(FilterIndex.conjunct) {
-      guard let new = indexedFilters.insert(group.index, conjunct, for: options.patterns) else { return }
+    if let filter = options.filter, let conjunct = FilterIndex.conjunct(of: filter) {
+      guard let new = indexedFilters.insert(group.index, filter, conjunct, for: options.patterns) else { return }
       for pattern in options.patterns { trie.add(pattern, .index(new)) }
     } else {
       for pattern in options.patterns { trie.add(pattern, .group(group.index)) }
@@ -192,12 +192,12 @@ final class Hub: TurnParticipant {
       candidates.removeAll(keepingCapacity: true)
       trie.forEachMatch(change.path) { target in
         switch target {
-        case .group(let group): candidates.append(group)
+        case .group(let group): candidates.append(Candidate(group: group))
         case .index(let index): indexedFilters.addCandidates(index, &filtered, to: &candidates)
         }
       }
       for candidate in candidates {
-        guard let group = groups[candidate], group.append(&filtered) else { continue }
+        guard let group = groups[candidate.group], group.append(&filtered, candidate.verdict) else { continue }
         if !group.isInCommit {
           group.isInCommit = true
           touchedByCommit.append(group)

@@ -2,6 +2,19 @@
 import CEL
 import SignalStore
 
+/// A group that a change may concern.
+struct Candidate {
+  let group: Int
+  /// What the group's filter says, where that is known; nil: it has to be asked.
+  var verdict: FilterVerdict?
+}
+
+/// What a filter says of the value before a change and of the one after it.
+struct FilterVerdict {
+  var old = false
+  var new = false
+}
+
 /// The filters that an index can find, one index for each list of patterns.
 struct IndexedFilters {
   private struct Entry {
@@ -13,15 +26,25 @@ struct IndexedFilters {
   private var numbers: [[PathPattern]: Int] = [:]
   private var entries: [Entry] = []
   private var free: [Int] = []
-  /// Which groups have been found for a change, by the number of the search; for a change has two values to look up.
-  private var found: [Int] = []
+  private var groups: [Group] = []
   private var search = 0
+
+  private struct Group {
+    /// Whether its filter holds when the index finds it.
+    var isDecided = false
+    /// The search in which it was found last, and its place among the candidates; for a change has two values to look up.
+    var search = 0
+    var place = 0
+  }
 
   /// Puts a group in.
   ///
   /// - Returns: The number of the index when it is new; it goes with the patterns.
-  mutating func insert(_ group: Int, _ conjunct: FilterConjunct, for patterns: [PathPattern]) -> Int? {
-    if group >= found.count { found += [Int](repeating: 0, count: group + 1 - found.count) }
+  mutating func insert(
+    _ group: Int, _ filter: Filter, _ conjunct: FilterConjunct, for patterns: [PathPattern]
+  ) -> Int? {
+    if group >= groups.count { groups += [Group](repeating: Group(), count: group + 1 - groups.count) }
+    groups[group].isDecided = FilterIndex.decides(filter, by: conjunct)
     if let number = numbers[patterns] {
       entries[number].index.insert(group, conjunct)
       entries[number].count += 1
@@ -49,20 +72,27 @@ struct IndexedFilters {
   }
 
   /// Adds the groups of an index whose filter may hold after the change, or may have held before it, each once.
-  mutating func addCandidates(_ number: Int, _ change: inout FilteredChange, to candidates: inout [Int]) {
+  mutating func addCandidates(_ number: Int, _ change: inout FilteredChange, to candidates: inout [Candidate]) {
     search += 1
     let path = change.change.path
     let index = entries[number].index
     index.forEachCandidate(path: path, value: change.newTree) { group in
-      found[group] = search
-      candidates.append(group)
+      add(group, FilterVerdict(new: true), to: &candidates)
     }
     // A state that has ended is told, too.
     guard change.change.old != nil else { return }
     index.forEachCandidate(path: path, value: change.oldTree) { group in
-      guard found[group] != search else { return }
-      found[group] = search
-      candidates.append(group)
+      if groups[group].search == search {
+        candidates[groups[group].place].verdict?.old = true
+      } else {
+        add(group, FilterVerdict(old: true), to: &candidates)
+      }
     }
+  }
+
+  private mutating func add(_ group: Int, _ verdict: FilterVerdict, to candidates: inout [Candidate]) {
+    groups[group].search = search
+    groups[group].place = candidates.count
+    candidates.append(Candidate(group: group, verdict: groups[group].isDecided ? verdict : nil))
   }
 }

@@ -33,6 +33,17 @@ struct LiveEventWriter {
     self.fields = fields
   }
 
+  /// Bytes of the fixed parts of an event, its frame and its numbers.
+  private static let fixedBytes = 192
+
+  /// About how many bytes the event of a change takes.
+  func room(for change: Change) -> Int {
+    var room = Self.fixedBytes + change.path.bytes.count
+    if let new = change.new, fields.contains(.value) { room += new.value.bytes.count }
+    if let old = change.old, fields.contains(.oldValue) { room += old.value.bytes.count }
+    return room
+  }
+
   /// Writes the event without its closing brace: whether `more` follows is known when the next change is.
   func append(_ event: LiveEvent, _ change: Change, to text: inout [UInt8]) {
     append(event, change, value: change.new?.value, oldValue: change.old?.value, to: &text)

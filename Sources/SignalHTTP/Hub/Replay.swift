@@ -4,8 +4,9 @@ import SignalStore
 /// The beginning of a subscription (`docs/protocol.md` §4 rule 2): the snapshot at a revision, or what was missed since
 /// a cursor, and then `live`.
 ///
-/// It is made piece by piece, as the socket takes it.
-struct Replay {
+/// It is made piece by piece, as the socket takes it. An object, because it is large, and every subscription that lives
+/// would keep the place.
+final class Replay {
   private enum Source {
     case nothing
     case snapshot(PropertyScan)
@@ -82,7 +83,7 @@ struct Replay {
   }
 
   /// Makes the next piece, which may be empty.
-  mutating func nextPiece() -> Piece {
+  func nextPiece() -> Piece {
     if let reason = reset {
       reset = nil
       block.append { [writer, position] in writer.appendReset(position, reason, to: &$0) }
@@ -103,7 +104,7 @@ struct Replay {
     return Piece(bytes: block.take(), marks: marks, isLast: isLast)
   }
 
-  private mutating func addProperties(_ scan: inout PropertyScan, _ budget: inout Int) -> Bool {
+  private func addProperties(_ scan: inout PropertyScan, _ budget: inout Int) -> Bool {
     source = .nothing
     while block.count < pace.bytes, let stored = scan.next(visiting: &budget) {
       guard let value = options.see(stored) else { continue }
@@ -114,7 +115,7 @@ struct Replay {
     return false
   }
 
-  private mutating func addCommits(_ commits: inout HistorySlice.Iterator, _ budget: inout Int) -> Bool {
+  private func addCommits(_ commits: inout HistorySlice.Iterator, _ budget: inout Int) -> Bool {
     source = .nothing
     while block.count < pace.bytes, budget > 0 {
       guard let commit = commits.next() else {
@@ -141,7 +142,7 @@ struct Replay {
     return false
   }
 
-  private mutating func flushMissed() {
+  private func flushMissed() {
     guard !missed.isEmpty else { return }
     block.append(&missed, .paced, writer)
   }

@@ -112,10 +112,13 @@ final class SubscriptionGroup {
   // MARK: Changes
 
   /// Writes the event of a change, if the group is to be told of it.
-  func append(_ change: inout FilteredChange) -> Bool {
+  ///
+  /// - Parameter verdict: What the group's filter says; nil when it has to be asked.
+  func append(_ change: inout FilteredChange, _ verdict: FilterVerdict?) -> Bool {
     guard isDirect else { return appendSeen(&change) }
-    guard let event = key.options.event(for: &change) else { return false }
-    block.open(change.change.revision) { [writer, change = change.change] in writer.append(event, change, to: &$0) }
+    guard let event = key.options.event(for: &change, verdict) else { return false }
+    let change = change.change
+    block.open(change.revision, room: writer.room(for: change)) { [writer] in writer.append(event, change, to: &$0) }
     return true
   }
 
@@ -128,7 +131,7 @@ final class SubscriptionGroup {
     if isPaced {
       pending.add(seen)
     } else {
-      block.open(revision) { [writer] in writer.append(seen, to: &$0) }
+      block.open(revision, room: writer.room(for: seen.change)) { [writer] in writer.append(seen, to: &$0) }
     }
     return true
   }

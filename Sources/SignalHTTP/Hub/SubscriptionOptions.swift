@@ -27,14 +27,16 @@ struct SubscriptionOptions: Hashable {
 
   /// What is to be told of a change whose path matches, to those who see whole values; nil when nothing is
   /// (`docs/protocol.md` §4 rule 3).
-  func event(for change: inout FilteredChange) -> LiveEvent? {
+  ///
+  /// - Parameter verdict: What the filter says, which is one of state then; nil when it has to be asked.
+  func event(for change: inout FilteredChange, _ verdict: FilterVerdict? = nil) -> LiveEvent? {
     guard let filter else { return LiveEvent(change.change.op) }
     guard filter.isState else {
       guard filter.holds(forNew: &change) else { return nil }
       return LiveEvent(change.change.op)
     }
-    let matched = change.change.old != nil && filter.holds(forOld: &change)
-    if change.change.new != nil, filter.holds(forNew: &change) { return .didSet(entered: !matched) }
+    let matched = change.change.old != nil && (verdict?.old ?? filter.holds(forOld: &change))
+    if change.change.new != nil, verdict?.new ?? filter.holds(forNew: &change) { return .didSet(entered: !matched) }
     guard matched else { return nil }
     if exit { return .didExit }
     return change.change.op == .set ? nil : LiveEvent(change.change.op)

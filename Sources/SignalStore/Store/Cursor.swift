@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 /// The name of one history of a store: revisions of different epochs cannot be compared.
 ///
 /// 1 to 8 lowercase letters and digits. A store that has lost its history, by a restart, takes a
@@ -52,10 +54,12 @@ public struct Epoch: Hashable, Sendable {
 
   /// Appends the characters.
   public func write(to text: inout [UInt8]) {
-    var rest = packed
-    while rest != 0 {
-      text.append(UInt8(truncatingIfNeeded: rest >> 56))
-      rest <<= 8
+    text.append(addingCapacity: 8) { output in
+      var rest = packed
+      while rest != 0 {
+        output.append(UInt8(truncatingIfNeeded: rest >> 56))
+        rest <<= 8
+      }
     }
   }
 }
@@ -113,12 +117,7 @@ public struct Cursor: Hashable, Sendable {
   public func write(to text: inout [UInt8]) {
     epoch.write(to: &text)
     text.append(UInt8(ascii: "."))
-    var divisor: UInt64 = 1
-    while revision.number / divisor >= 10 { divisor *= 10 }
-    while divisor > 0 {
-      text.append(UInt8(ascii: "0") + UInt8(revision.number / divisor % 10))
-      divisor /= 10
-    }
+    text.appendJSON(revision.number)
   }
 }
 

@@ -45,22 +45,27 @@ extension Timestamp: CustomStringConvertible {
     let day = Int((milliseconds >= 0 ? milliseconds : milliseconds - 86_399_999) / 86_400_000)
     var rest = Int(milliseconds) - day * 86_400_000
     let date = Timestamp.date(ofDay: day)
-    append(date.year, digits: 4, to: &text)
-    text.append(UInt8(ascii: "-"))
-    append(date.month, digits: 2, to: &text)
-    text.append(UInt8(ascii: "-"))
-    append(date.day, digits: 2, to: &text)
-    text.append(UInt8(ascii: "T"))
-    append(rest / 3_600_000, digits: 2, to: &text)
-    rest %= 3_600_000
-    text.append(UInt8(ascii: ":"))
-    append(rest / 60_000, digits: 2, to: &text)
-    rest %= 60_000
-    text.append(UInt8(ascii: ":"))
-    append(rest / 1000, digits: 2, to: &text)
-    text.append(UInt8(ascii: "."))
-    append(rest % 1000, digits: 3, to: &text)
-    text.append(UInt8(ascii: "Z"))
+    text.append(addingCapacity: 24) { output in
+      append(date.year / 100, to: &output)
+      append(date.year % 100, to: &output)
+      output.append(UInt8(ascii: "-"))
+      append(date.month, to: &output)
+      output.append(UInt8(ascii: "-"))
+      append(date.day, to: &output)
+      output.append(UInt8(ascii: "T"))
+      append(rest / 3_600_000, to: &output)
+      rest %= 3_600_000
+      output.append(UInt8(ascii: ":"))
+      append(rest / 60_000, to: &output)
+      rest %= 60_000
+      output.append(UInt8(ascii: ":"))
+      append(rest / 1000, to: &output)
+      rest %= 1000
+      output.append(UInt8(ascii: "."))
+      append(rest / 10, to: &output)
+      output.append(UInt8(ascii: "0") + UInt8(rest % 10))
+      output.append(UInt8(ascii: "Z"))
+    }
   }
 
   /// The date of a day, counted from 1970-01-01, in the Gregorian calendar.
@@ -80,12 +85,9 @@ extension Timestamp: CustomStringConvertible {
     return (year, month, dayOfYear - (153 * shifted + 2) / 5 + 1)
   }
 
-  private func append(_ number: Int, digits: Int, to text: inout [UInt8]) {
-    var divisor = 1
-    for _ in 1..<digits { divisor *= 10 }
-    while divisor > 0 {
-      text.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-      divisor /= 10
-    }
+  /// Appends a number below 100 as two digits.
+  private func append(_ number: Int, to output: inout OutputSpan<UInt8>) {
+    output.append(UInt8(ascii: "0") + UInt8(number / 10))
+    output.append(UInt8(ascii: "0") + UInt8(number % 10))
   }
 }

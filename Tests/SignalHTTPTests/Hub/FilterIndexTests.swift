@@ -2,6 +2,7 @@
 import CEL
 import JSON
 import SignalStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -82,6 +83,48 @@ import Testing
     #expect(try Bench([source]).unindexed == [0])
   }
 
+  @Test(arguments: [
+    ("value == 5", true), (#"value.mode in ["heat", "cool"]"#, true), (#"path.startsWith("a/")"#, true),
+    ("value.on", true), ("value == 5 && true", true), ("value > 5.0", false), ("value == 5 && value.x == 1", false),
+    ("value == 9007199254740993", false), ("value == 5 && value != oldValue", false),
+  ])
+  func `a filter that is one comparison with constants holds where it is found`(_ source: String, _ decides: Bool)
+    throws
+  {
+    let filter = try Self.filter(source)
+    let conjunct = try #require(FilterIndex.conjunct(of: filter))
+    #expect(FilterIndex.decides(filter, by: conjunct) == decides)
+  }
+
+  @Test func `what is found says for which of the two values it holds`() throws {
+    var filters = IndexedFilters()
+    for (group, source) in ["value == 1", "value == 2", "value < 3.0"].enumerated() {
+      let filter = try Self.filter(source)
+      let conjunct = try #require(FilterIndex.conjunct(of: filter))
+      _ = filters.insert(group, filter, conjunct, for: ["**"])
+    }
+    let store = PropertyStore()
+    let log = Mutex<[Change]>([])
+    let token = store.changes.subscribe { commit in log.withLock { $0 += commit } }
+    for value in [1, 2, 2, 7] { try store.set("a", JSONText(value), always: true) }
+    try store.delete("a")
+    token.cancel()
+    let found = log.withLock { $0 }.map { change in
+      var filtered = FilteredChange(change)
+      var candidates: [Candidate] = []
+      filters.addCandidates(0, &filtered, to: &candidates)
+      return candidates.map { "\($0.group)\($0.verdict.map { " old \($0.old) new \($0.new)" } ?? "")" }.sorted()
+    }
+    #expect(
+      found == [
+        ["0 old false new true", "2"],
+        ["0 old true new false", "1 old false new true", "2"],
+        ["1 old true new true", "2"],
+        ["1 old true new false", "2"],
+        [],
+      ])
+  }
+
   @Test(arguments: 0..<30 as Range<UInt64>)
   func `whatever holds is found, also after others have gone`(seed: UInt64) throws {
     var random = SplitMix(state: seed)
@@ -119,7 +162,12 @@ import Testing
       guard let conjunct = FilterIndex.conjunct(of: bench.filters[group]) else { continue }
       bench.index.remove(group, conjunct)
     }
+    func isDecided(_ group: Int) -> Bool {
+      let filter = bench.filters[group]
+      return FilterIndex.conjunct(of: filter).map { FilterIndex.decides(filter, by: $0) } ?? false
+    }
     var held = 0
+    var decided = 0
     for _ in 0..<200 {
       let path: PropertyPath = Bool.random(using: &random) ? "a" : "ab"
       let text = value()
@@ -132,8 +180,12 @@ import Testing
         held += 1
         #expect(found.contains(group) || bench.unindexed.contains(group), "\(sources[group]) for \(path) = \(text)")
       }
+      for group in 40..<80 where isDecided(group) && found.contains(group) {
+        decided += 1
+        #expect(bench.filters[group].holds(forStored: stored), "\(sources[group]) for \(path) = \(text)")
+      }
     }
-    #expect(held > 0)
+    #expect(held > 0 && decided > 0)
     for group in 40..<80 {
       guard let conjunct = FilterIndex.conjunct(of: bench.filters[group]) else { continue }
       bench.index.remove(group, conjunct)
