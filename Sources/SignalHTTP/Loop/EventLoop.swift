@@ -44,7 +44,7 @@ protocol ConnectionAcceptor: AnyObject {
 
 /// One thread of I/O: a serial Dispatch queue, an epoll set of its connections, and one Dispatch source on that set.
 ///
-/// The source's handler runs *turns* until the set has been idle for a millisecond, then gives the thread back to
+/// The source's handler runs *turns* until the set has been idle for a second, then gives the thread back to
 /// Dispatch. All that a loop owns (connections, sessions, its hub) is touched in turns only, which the compiler
 /// checks: their methods take `on loop: isolated EventLoop`. From other threads `submit` is the only door.
 ///
@@ -74,7 +74,10 @@ public actor EventLoop {
   }
 
   /// How long the set must be idle before the thread goes back to Dispatch.
-  private static let idleMilliseconds: Int32 = 1
+  ///
+  /// Longer than what is between two updates of a dashboard: to come back takes two changes of threads, which is more
+  /// than to deliver one.
+  private static let idleMilliseconds: Int32 = 1000
   /// Bytes received at most per call; also the largest piece a session sees at once.
   static let receiveBufferBytes = 128 << 10
   /// How much of a turn those have who come and go; one is served in any case.
