@@ -306,7 +306,7 @@ def paths(run):
     """Many subscribers, each update for one of them: by paths of their own, by filters of their own, and one alone.
 
     First one update per second for each of them, then as fast as they are taken with 256 in flight. Beside them, each
-    update for all of so many: that, too, is sent to as many sockets.
+    update for all: of a thousand as in `fanout`, and of so many, which is sent to as many sockets.
     """
     options = run.options
     filtered = "/events?match=**&where=value.n%3D%3D{i}&initial=false&oldValue=false&exit=false"
@@ -323,8 +323,9 @@ def paths(run):
                 result, cpu = fan(server, channel, *subscribers, *speed, "--seconds", options.seconds, path=path)
                 run.keep(f"{kind}{suffix}.cpu", server.name, cpu * 1e6 / result["delivered"],
                          lost=result["expected"] - result["delivered"], p99=result["p99_us"])
-        result, cpu = fan(server, "wide", *wide, "--window", 1, "--seconds", options.seconds)
-        run.keep("wide.cpu", server.name, cpu * 1e6 / result["delivered"])
+        for row, subscribers in (("narrow.cpu", ["--subscribers", options.subscribers]), ("wide.cpu", wide)):
+            result, cpu = fan(server, "wide", *subscribers, "--window", 1, "--seconds", options.seconds)
+            run.keep(row, server.name, cpu * 1e6 / result["delivered"])
 
     for server in run.rounds(run.with_peers("nats", "mosquitto", "redis")):
         run.attempt(server, measure)
