@@ -17,27 +17,58 @@ struct PatternAutomaton {
   /// Index of a node; 0 is the root, and, since nothing leads to the root, also "none".
   typealias Index = Int32
 
+  /// 64 bytes, and in them all that a look-up needs of a node with a short segment and one number: of ten thousand such
+  /// nodes, each look-up finds another, and its memory is cold.
   struct Node {
     let parent: Index
-    /// The segment that leads here, empty for the root, "*" and "**" for wildcards.
-    let segment: [UInt8]
-    let wildcard: Wildcard?
-    /// Hash of parent and segment, for the table of edges.
-    let hash: Int
     var one: Index = 0
     var any: Index = 0
     /// The number of edges with a literal segment.
-    var literals = 0
-    /// The numbers whose pattern ends here.
-    var numbers: [Int32] = []
+    var literals: Int32 = 0
     /// The reading step that last entered the node.
     var step: UInt64 = 0
+    /// Hash of parent and segment, for the table of edges.
+    let hash: Int
+    /// The first eight bytes of the segment that leads here, and all of a longer one.
+    private let head: UInt64
+    private let longSegment: [UInt8]
+    let wildcard: Wildcard?
+    /// The numbers whose pattern ends here: the first, or -1, and the others.
+    private(set) var first: Int32 = -1
+    private(set) var others: [Int32] = []
 
-    func isChild(of parent: Index, _ segment: Span<UInt8>, hash: Int) -> Bool {
-      self.hash == hash && self.parent == parent && PathOrder.isEqual(self.segment.span, segment)
+    init(parent: Index, segment: ArraySlice<UInt8>, wildcard: Wildcard?, hash: Int) {
+      self.parent = parent
+      self.wildcard = wildcard
+      self.hash = hash
+      head = PathOrder.head(segment.span, from: 0)
+      longSegment = segment.count > 8 ? Array(segment) : []
     }
 
-    var isUnused: Bool { numbers.isEmpty && literals == 0 && one == 0 && any == 0 }
+    func isChild(of parent: Index, _ segment: Span<UInt8>, hash: Int) -> Bool {
+      guard self.hash == hash, self.parent == parent else { return false }
+      // No segment holds a zero byte, which fills up the head of a short one.
+      if segment.count <= 8 { return longSegment.isEmpty && head == PathOrder.head(segment, from: 0) }
+      return PathOrder.isEqual(longSegment.span, segment)
+    }
+
+    static var unused: Node { Node(parent: 0, segment: [], wildcard: nil, hash: 0) }
+
+    var isUnused: Bool { first < 0 && literals == 0 && one == 0 && any == 0 }
+
+    mutating func add(_ number: Int32) {
+      if first < 0 { first = number } else { others.append(number) }
+    }
+
+    /// Takes one number out; the last one takes its place.
+    mutating func remove(_ number: Int32) {
+      if first == number {
+        first = others.popLast() ?? -1
+      } else if let place = others.firstIndex(of: number) {
+        others.swapAt(place, others.count - 1)
+        others.removeLast()
+      }
+    }
   }
 
   /// What is known of a number.
@@ -51,6 +82,8 @@ struct PatternAutomaton {
   private(set) var nodes: ContiguousArray<Node>
   private var free: [Index] = []
   private var targets: ContiguousArray<Target> = []
+  /// How many numbers have several patterns: only such a one can be found twice.
+  private var withSeveral = 0
 
   /// The edges with literal segments: the nodes they lead to in a hash table with linear probing; 0
   /// is an empty place.
@@ -67,7 +100,7 @@ struct PatternAutomaton {
   private var step: UInt64 = 0
 
   init() {
-    nodes = [Node(parent: 0, segment: [], wildcard: nil, hash: 0)]
+    nodes = [Node.unused]
     table = ContiguousArray(repeating: 0, count: 16)
   }
 
@@ -80,17 +113,19 @@ struct PatternAutomaton {
   mutating func numbers(matching path: PropertyPath) -> ContiguousArray<Int32> {
     read(path.bytes.span)
     found.removeAll(keepingCapacity: true)
-    for index in active {
-      for number in nodes[Int(index)].numbers {
-        // Only a number with several patterns can be there twice.
-        if targets[Int(number)].nodes.count > 1 {
-          if targets[Int(number)].step == step { continue }
-          targets[Int(number)].step = step
-        }
-        found.append(number)
-      }
+    for index in active where nodes[Int(index)].first >= 0 {
+      find(nodes[Int(index)].first)
+      for number in nodes[Int(index)].others { find(number) }
     }
     return found
+  }
+
+  private mutating func find(_ number: Int32) {
+    if withSeveral > 0, targets[Int(number)].nodes.count > 1 {
+      if targets[Int(number)].step == step { return }
+      targets[Int(number)].step = step
+    }
+    found.append(number)
   }
 
   private mutating func read(_ path: Span<UInt8>) {
@@ -145,7 +180,8 @@ struct PatternAutomaton {
     while targets.count <= Int(number) { targets.append(Target()) }
     if targets[Int(number)].nodes.contains(index) { return false }
     targets[Int(number)].nodes.append(index)
-    nodes[Int(index)].numbers.append(number)
+    if targets[Int(number)].nodes.count == 2 { withSeveral += 1 }
+    nodes[Int(index)].add(number)
     return true
   }
 
@@ -160,7 +196,8 @@ struct PatternAutomaton {
     }
     guard let place = targets[Int(number)].nodes.firstIndex(of: index) else { return false }
     targets[Int(number)].nodes.remove(at: place)
-    PatternAutomaton.remove(number, from: &nodes[Int(index)].numbers)
+    if targets[Int(number)].nodes.count == 1 { withSeveral -= 1 }
+    nodes[Int(index)].remove(number)
     while index != 0, nodes[Int(index)].isUnused {
       let parent = nodes[Int(index)].parent
       removeChild(index)
@@ -174,12 +211,6 @@ struct PatternAutomaton {
     Int(number) < targets.count && !targets[Int(number)].nodes.isEmpty
   }
 
-  /// Takes one number out; the last one takes its place.
-  private static func remove(_ number: Int32, from numbers: inout [Int32]) {
-    guard let place = numbers.firstIndex(of: number), let last = numbers.popLast() else { return }
-    if place < numbers.count { numbers[place] = last }
-  }
-
   private func child(of parent: Index, _ segment: ArraySlice<UInt8>) -> Index {
     switch Wildcard(segment) {
     case .one: nodes[Int(parent)].one
@@ -191,7 +222,7 @@ struct PatternAutomaton {
   private mutating func addChild(of parent: Index, _ segment: ArraySlice<UInt8>) -> Index {
     let wildcard = Wildcard(segment)
     let hash = PatternAutomaton.hash(of: segment.span, from: parent)
-    let node = Node(parent: parent, segment: Array(segment), wildcard: wildcard, hash: hash)
+    let node = Node(parent: parent, segment: segment, wildcard: wildcard, hash: hash)
     let index: Index
     if let reused = free.popLast() {
       index = reused
@@ -219,7 +250,7 @@ struct PatternAutomaton {
       nodes[parent].literals -= 1
       removeEdge(to: index)
     }
-    nodes[Int(index)] = Node(parent: 0, segment: [], wildcard: nil, hash: 0)
+    nodes[Int(index)] = Node.unused
     free.append(index)
   }
 
