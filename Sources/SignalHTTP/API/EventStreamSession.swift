@@ -46,16 +46,7 @@ final class EventStreamSession: EventStreamHandler {
 }
 
 extension EventStreamSession: Subscriber {
-  var highWaterMark: Int { service.highWaterMark }
-
-  var isBlocked: Bool { stream.isBlocked }
-
-  var isOverloaded: Bool { stream.isBlocked && stream.backlog > service.highWaterMark }
-
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool {
-    stream.send(frames: block, on: loop)
-    return isOverloaded
-  }
+  var outlet: any Outlet { stream.connection }
 
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)

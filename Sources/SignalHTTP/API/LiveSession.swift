@@ -67,12 +67,16 @@ final class LiveSession: WebSocketHandler {
   }
 
   func drained(_ socket: WebSocket, on loop: isolated EventLoop) {
-    if subscriptions.proceed(on: loop) || signals.proceed(on: loop) { socket.askForDrained(on: loop) }
+    proceed(on: loop)
+  }
+
+  func closing(_ socket: WebSocket, on loop: isolated EventLoop) {
+    subscriptions.removeAll()
+    signals.removeAll()
   }
 
   func closed(on loop: isolated EventLoop) {
-    subscriptions.removeAll()
-    signals.removeAll()
+    closing(socket, on: loop)
     let operations = atEnd
     atEnd = []
     service.carryOut(atEnd: operations)
@@ -147,7 +151,7 @@ final class LiveSession: WebSocketHandler {
     let membership = subscriptions.add(
       options, request, id: id, wire: .webSocket(batched: isBatched), subscriber: self, on: loop)
     reply(on: loop) { service.appendSubscribed(membership, request, id: id, command: command, to: &$0) }
-    if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
+    proceed(on: loop)
   }
 
   private func subscribe(
@@ -156,14 +160,20 @@ final class LiveSession: WebSocketHandler {
     let id = nextID
     signals.add(options, request, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
     reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
-    if signals.proceed(on: loop) { socket.askForDrained(on: loop) }
+    proceed(on: loop)
   }
 
   private func subscribe(demand patterns: [PathPattern], command: Int?, on loop: isolated EventLoop) {
     let id = nextID
     subscriptions.add(demand: patterns, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
     reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
-    if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
+    proceed(on: loop)
+  }
+
+  /// Sends what subscriptions have to say, behind the replies.
+  private func proceed(on loop: isolated EventLoop) {
+    socket.sendCollected(on: loop)
+    if subscriptions.proceed(on: loop) || signals.proceed(on: loop) { socket.askForDrained(on: loop) }
   }
 
   private func checkRoom() throws(Problem) {
@@ -221,20 +231,10 @@ final class LiveSession: WebSocketHandler {
 }
 
 extension LiveSession: Subscriber {
-  var highWaterMark: Int { service.highWaterMark }
-
-  var isBlocked: Bool { socket.isBlocked }
-
-  var isOverloaded: Bool { socket.isBlocked && socket.backlog > service.highWaterMark }
-
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool {
-    socket.send(frames: block, on: loop) && socket.backlog > service.highWaterMark
-  }
+  var outlet: any Outlet { socket.connection }
 
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)
-    subscriptions.removeAll()
-    signals.removeAll()
     socket.close(.tooSlow, reason: reason, on: loop)
   }
 

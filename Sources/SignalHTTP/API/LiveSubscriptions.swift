@@ -99,3 +99,7 @@ final class LiveSubscriptions {
     return false
   }
 }
+
+extension Connection: Outlet {
+  var highWaterMark: Int { limits.highWaterMark }
+}

@@ -5,12 +5,12 @@
 /// A block is an array; appending one that others hold too costs a retain. The first block is kept in place, so that
 /// the usual case, one block that is sent at once, allocates nothing.
 struct OutputQueue {
+  /// Bytes not yet sent.
+  private(set) var count = 0
   private var first: [UInt8] = []
   private var offset = 0
   private var rest: [[UInt8]] = []
   private var nextInRest = 0
-  /// Bytes not yet sent.
-  private(set) var count = 0
 
   /// Blocks sent by one call at most.
   static let gatherLimit = 16
@@ -33,7 +33,10 @@ struct OutputQueue {
     precondition(sent <= count, "consumed more bytes than were waiting")
     count -= sent
     if count == 0 {
-      self = OutputQueue()
+      first = []
+      if rest.isEmpty { return }
+      rest = []
+      nextInRest = 0
       return
     }
     var left = sent

@@ -11,28 +11,29 @@ import Glibc
 final class Connection: LoopMember {
   private enum State { case open, flushing, lingering, closed }
 
+  // What it takes to send comes first and together: of thousands that are sent an event, the memory of each is cold.
+
   private let handle: SocketHandle
-  private let connections: LoopConnections
-  private(set) var id: ConnectionID
-  private(set) var session: any Session
   private var state = State.open
-
-  /// Received and not yet consumed; empty, without storage, between requests.
-  private var input: [UInt8] = []
-  /// The session has seen all of `input` and wants more behind it; false while it is held back.
-  private var inputNeedsMore = true
-  private var output = OutputQueue()
-
-  /// Readable was told and not yet exhausted (the set is edge-triggered: it is not told twice).
-  private var isReadable = false
-  private var isEnding = false
-  private var peerHasEnded = false
+  private var isDirty = false
+  private var isServing = false
   /// The socket's buffer is full; a write edge will come.
   private(set) var isBlocked = false
   /// The session is told once when all output has been sent.
   var tellsWhenSent = false
-  private var isDirty = false
-  private var isServing = false
+  /// The session has seen all of `input` and wants more behind it; false while it is held back.
+  private var inputNeedsMore = true
+  private var output = OutputQueue()
+
+  private let connections: LoopConnections
+  private(set) var id: ConnectionID
+  private(set) var session: any Session
+  /// Received and not yet consumed; empty, without storage, between requests.
+  private var input: [UInt8] = []
+  /// Readable was told and not yet exhausted (the set is edge-triggered: it is not told twice).
+  private var isReadable = false
+  private var isEnding = false
+  private var peerHasEnded = false
   private var willProceed = false
   private var lingeredBytes = 0
   /// The session's own deadline; while the socket is full the send timeout stands in its place, and its time stands still:

@@ -13,7 +13,7 @@ protocol EventStreamHandler: AnyObject {
 /// A response that does not end: server-sent events (HTML Standard, "Server-sent events"), on the loop that owns it.
 final class EventStream: Session {
   private let handler: any EventStreamHandler
-  private unowned let connection: Connection
+  unowned let connection: Connection
   /// HTTP/1.1 has chunks; a client of HTTP/1.0 takes the connection's end for the stream's.
   let isChunked: Bool
 
@@ -27,9 +27,6 @@ final class EventStream: Session {
     connection.setDeadline(after: connection.limits.idleTimeout, on: loop)
     handler.opened(self, on: loop)
   }
-
-  var backlog: Int { connection.backlog }
-  var isBlocked: Bool { connection.isBlocked }
 
   /// Sends a block that is framed already.
   func send(frames block: [UInt8], on loop: isolated EventLoop) { connection.send(block, on: loop) }

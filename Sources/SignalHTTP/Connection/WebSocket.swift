@@ -18,6 +18,9 @@ public protocol WebSocketHandler: AnyObject {
   /// Called once after each ``WebSocket/askForDrained(on:)``, or after several of them.
   func drained(_ socket: WebSocket, on loop: isolated EventLoop)
 
+  /// Our side has begun to close: nothing can be sent any more, and what still comes is not told.
+  func closing(_ socket: WebSocket, on loop: isolated EventLoop)
+
   /// The last call. Nothing can be sent any more.
   func closed(on loop: isolated EventLoop)
 }
@@ -28,6 +31,8 @@ extension WebSocketHandler {
   /// Does nothing.
   public func drained(_ socket: WebSocket, on loop: isolated EventLoop) {}
   /// Does nothing.
+  public func closing(_ socket: WebSocket, on loop: isolated EventLoop) {}
+  /// Does nothing.
   public func closed(on loop: isolated EventLoop) {}
 }
 
@@ -37,7 +42,7 @@ extension WebSocketHandler {
 public final class WebSocket: Session {
   private let handler: any WebSocketHandler
   private var machine: WebSocketMachine
-  private unowned let connection: Connection
+  unowned let connection: Connection
   private let loop: EventLoop
   /// While input is being read: what is to be sent, collected in the loop's scratch.
   private var collected: [UInt8] = []
@@ -68,9 +73,6 @@ public final class WebSocket: Session {
   /// Bytes that wait to be taken by the system.
   public var backlog: Int { connection.backlog + collected.count }
 
-  /// The system takes nothing at the moment, because the peer does not.
-  var isBlocked: Bool { connection.isBlocked }
-
   // MARK: Sending
 
   /// Sends a message in one frame.
@@ -83,21 +85,13 @@ public final class WebSocket: Session {
   /// Sends a text message.
   public func send(_ text: String, on loop: isolated EventLoop) { send(text.utf8.span, .text, on: loop) }
 
-  /// Sends frames that have been written already and are shared with others; ``isBlocked`` behind them.
-  func send(frames block: [UInt8], on loop: isolated EventLoop) -> Bool {
-    guard machine.maySend else { return false }
-    sendCollected(on: loop)
-    let connection = connection
-    connection.send(block, on: loop)
-    return connection.isBlocked
-  }
-
   /// Begins the closing handshake.
   ///
   /// What waits is sent before; the reason is cut at 123 bytes.
   public func close(_ code: CloseCode = .normal, reason: String = "", on loop: isolated EventLoop) {
     guard machine.maySend else { return }
     write(on: loop) { machine, output in machine.close(code, reason: reason, to: &output) }
+    handler.closing(self, on: loop)
     expectAnswer(within: connection.limits.closeTimeout, on: loop)
   }
 
@@ -131,7 +125,8 @@ public final class WebSocket: Session {
     connection.send(block, on: loop)
   }
 
-  private func sendCollected(on loop: isolated EventLoop) {
+  /// Gives the connection what has been collected, so that finished frames can follow it.
+  func sendCollected(on loop: isolated EventLoop) {
     guard !collected.isEmpty else { return }
     connection.send(Array(collected), on: loop)
     collected.removeAll(keepingCapacity: true)

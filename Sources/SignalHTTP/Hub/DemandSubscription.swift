@@ -66,7 +66,7 @@ final class DemandSubscription {
   /// Tells the next piece, if the client takes it.
   func proceed(on loop: isolated EventLoop) {
     guard hasWork else { return }
-    guard !subscriber.isBlocked else { return subscriber.waitsForRoom() }
+    guard !subscriber.outlet.isBlocked else { return subscriber.waitsForRoom() }
     while block.count < pieceBytes, let (pattern, isWatched) = takeNext() {
       guard told.contains(pattern) != isWatched else { continue }
       if isWatched { told.insert(pattern) } else { told.remove(pattern) }
@@ -77,7 +77,7 @@ final class DemandSubscription {
       block.append { [id] in LiveEventWriter(subscription: id).appendLive(revision, to: &$0) }
     }
     let bytes = block.take()
-    if !bytes.isEmpty { subscriber.deliver(bytes, on: loop) }
+    if !bytes.isEmpty { subscriber.outlet.send(bytes, on: loop) }
     if hasWork { subscriber.waitsForRoom() }
   }
 }

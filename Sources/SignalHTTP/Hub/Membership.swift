@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// What the hub needs of a connection: something that takes finished bytes.
-protocol Subscriber: AnyObject {
+/// Where finished bytes go: a socket, as the hub sees it.
+protocol Outlet: AnyObject {
   /// Bytes that may wait while the socket takes nothing.
   var highWaterMark: Int { get }
   /// The socket takes nothing at the moment.
   var isBlocked: Bool { get }
+  /// Bytes that wait.
+  var backlog: Int { get }
+  /// Takes bytes; one that has been closed drops them.
+  func send(_ block: [UInt8], on loop: isolated EventLoop)
+}
+
+extension Outlet {
   /// The socket takes nothing at the moment, and more than the high-water mark waits.
-  var isOverloaded: Bool { get }
-  /// Takes bytes.
-  ///
-  /// - Returns: ``isOverloaded``, behind them: asking for it by itself would look every subscriber up twice.
-  @discardableResult func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool
+  var isOverloaded: Bool { isBlocked && backlog > highWaterMark }
+}
+
+/// What the hub needs of whoever subscribes.
+protocol Subscriber: AnyObject {
+  /// Where its events go, until it has ended its subscriptions.
+  var outlet: any Outlet { get }
   /// Ends the subscriber, telling it from where to resume (rule 5); see ``Membership/reached(settled:)``.
   func tooSlow(on loop: isolated EventLoop)
   /// A subscription waits for the socket to have taken everything; see ``SubscriptionGroup/drained(_:on:)``.
@@ -26,6 +35,16 @@ protocol Subscriber: AnyObject {
 /// While the beginning (snapshot or missed changes) is being sent, piece by piece as the socket takes it, the group's
 /// blocks wait here, within the high-water mark.
 final class Membership {
+  // What each block needs comes first and together: see `SubscriptionGroup`.
+
+  private var replay: Replay?
+  /// Held until the subscription ends, which every connection sees to: of those who are told of a change, nothing else
+  /// is touched.
+  private let outlet: any Outlet
+  private let mode: DeliveryOptions.Mode
+  /// Events that it still wants; nil is all.
+  private var wanted: Int?
+
   let group: SubscriptionGroup
   /// Where in one of the group's lists, while in.
   var place: Int?
@@ -38,9 +57,7 @@ final class Membership {
   /// Whether its beginning tells the present value of every property.
   let knowsState: Bool
   private unowned let subscriber: any Subscriber
-  private let mode: DeliveryOptions.Mode
   private let keptLimit: Int
-  private var replay: Replay?
   private var waiting: [(bytes: [UInt8], marks: [EventMark])] = []
   private var waitingBytes = 0
   /// What it has missed while it was behind.
@@ -49,14 +66,13 @@ final class Membership {
   private(set) var fellBehindBySlowness = false
   /// Too much had to be kept: it is to be ended.
   private(set) var isOverloaded = false
-  /// Events that it still wants; nil is all.
-  private var wanted: Int?
   /// Up to where it has been given everything, as far as events tell; kept for one that wants a number of them.
   private var complete: Revision?
 
   init(group: SubscriptionGroup, subscriber: any Subscriber, replay: Replay, take: Int?, keptLimit: Int) {
     self.group = group
     self.subscriber = subscriber
+    outlet = subscriber.outlet
     self.replay = replay
     self.keptLimit = keptLimit
     mode = group.key.options.delivery.mode
@@ -101,14 +117,14 @@ final class Membership {
   /// Takes a block of the group.
   func deliver(_ bytes: [UInt8], _ marks: [EventMark], on loop: isolated EventLoop) {
     if replay != nil {
-      if mode == .all, waitingBytes > subscriber.highWaterMark { return subscriber.tooSlow(on: loop) }
+      if mode == .all, waitingBytes > outlet.highWaterMark { return subscriber.tooSlow(on: loop) }
       waiting.append((bytes, marks))
       waitingBytes += bytes.count
-      if mode != .all, waitingBytes > subscriber.highWaterMark { group.fallBehind(self) }
+      if mode != .all, waitingBytes > outlet.highWaterMark { group.fallBehind(self) }
       return
     }
     if mode == .all {
-      if subscriber.isOverloaded { return subscriber.tooSlow(on: loop) }
+      if outlet.isOverloaded { return subscriber.tooSlow(on: loop) }
       send(bytes, marks, on: loop)
       return
     }
@@ -118,25 +134,30 @@ final class Membership {
   /// Gives bytes to the connection: all of them, or up to the last event that is wanted; true when it is overloaded then.
   @discardableResult func send(_ bytes: [UInt8], _ marks: [EventMark], on loop: isolated EventLoop) -> Bool {
     if bytes.isEmpty { return false }
-    guard let wanted else { return subscriber.deliver(bytes, on: loop) }
+    guard let wanted else { return give(bytes, on: loop) }
     let wire = group.key.wire
     for mark in marks.prefix(wanted) { complete = mark.resumeAt ?? complete }
     self.wanted = max(0, wanted - marks.count)
-    if marks.count < wanted { return subscriber.deliver(wire.chunked(bytes), on: loop) }
-    subscriber.deliver(wire.chunked(Array(bytes[..<marks[wanted - 1].end])), on: loop)
+    if marks.count < wanted { return give(wire.chunked(bytes), on: loop) }
+    outlet.send(wire.chunked(Array(bytes[..<marks[wanted - 1].end])), on: loop)
     var block = FrameBlock(wire, epoch: group.progress.epoch)
     block.append(resumeAt: complete, name: "end") { [group, complete] in group.writer.appendEnd(complete, to: &$0) }
-    subscriber.deliver(block.take(), on: loop)
+    outlet.send(block.take(), on: loop)
     subscriber.ended(self, on: loop)
     return false
+  }
+
+  private func give(_ bytes: [UInt8], on loop: isolated EventLoop) -> Bool {
+    outlet.send(bytes, on: loop)
+    return outlet.isOverloaded
   }
 
   // MARK: Behind
 
   /// Whether the client is so slow that what comes now is kept for later: as the mode has it.
-  var isLate: Bool { mode == .latest ? subscriber.isBlocked : subscriber.isOverloaded }
+  var isLate: Bool { mode == .latest ? outlet.isBlocked : outlet.isOverloaded }
 
-  var canCatchUp: Bool { replay == nil && !subscriber.isBlocked && !isOverloaded }
+  var canCatchUp: Bool { replay == nil && !outlet.isBlocked && !isOverloaded }
 
   var hasMissed: Bool { missed != nil }
 

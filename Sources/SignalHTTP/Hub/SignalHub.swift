@@ -180,6 +180,7 @@ final class SignalMembership {
   /// The messages up to this number are not for this member.
   let joinedAfter: UInt64
   private unowned let subscriber: any Subscriber
+  private let outlet: any Outlet
   private var remembered: ArraySlice<SignalMessage>
   private var block: FrameBlock
   private var isLive = false
@@ -191,6 +192,7 @@ final class SignalMembership {
   ) {
     self.group = group
     self.subscriber = subscriber
+    outlet = subscriber.outlet
     joinedAfter = number
     self.remembered = remembered[...]
     block = FrameBlock(group.key.wire, epoch: epoch)
@@ -216,21 +218,21 @@ final class SignalMembership {
       }
       isLive = true
     }
-    subscriber.deliver(block.take(), on: loop)
+    outlet.send(block.take(), on: loop)
     guard isLive else { return }
     let blocks = waiting
     waiting = []
     waitingBytes = 0
-    for block in blocks { subscriber.deliver(block, on: loop) }
+    for block in blocks { outlet.send(block, on: loop) }
   }
 
   fileprivate func deliver(_ block: [UInt8], on loop: isolated EventLoop) {
     if isLive {
-      if !subscriber.isOverloaded {
-        subscriber.deliver(block, on: loop)
+      if !outlet.isOverloaded {
+        outlet.send(block, on: loop)
         return
       }
-    } else if waitingBytes <= subscriber.highWaterMark {
+    } else if waitingBytes <= outlet.highWaterMark {
       waiting.append(block)
       waitingBytes += block.count
       return

@@ -15,11 +15,19 @@ final class SubscriptionGroup {
     var isCounted = false
   }
 
-  let key: Key
-  /// The group's place in the hub, and its name in the trie.
-  let index: Int
+  // What each event needs comes first and together: with ten thousand groups, the memory of each is cold.
+
+  /// Whether events go into the block as they are, for all members.
+  private var isDirect: Bool
+  private var isTouched = false
+  /// Set by the hub while it routes one commit.
+  var isInCommit = false
+  let isPaced: Bool
   let writer: LiveEventWriter
-  let progress: HubProgress
+  /// Members that joined at this revision or before it have nothing to get that is older.
+  private var newestJoin: Revision = 0
+  /// When something was last sent, in the loop's time.
+  private(set) var lastEvent: UInt64
   /// Members that get the group's blocks.
   var members: [Membership] = []
   /// Members that get their own; see `fallBehind`.
@@ -27,14 +35,11 @@ final class SubscriptionGroup {
     didSet { updateDirect() }
   }
   private var block: FrameBlock
-  /// Members that joined at this revision or before it have nothing to get that is older.
-  private var newestJoin: Revision = 0
-  private var isTouched = false
-  /// Set by the hub while it routes one commit.
-  var isInCommit = false
-  /// When something was last sent, in the loop's time.
-  private(set) var lastEvent: UInt64
+  let key: Key
 
+  /// The group's place in the hub, and its name in the trie.
+  let index: Int
+  let progress: HubProgress
   private var deadband: DeadbandState?
   /// For a paced group: what has come since the members were last given something.
   var pending: Conflation
@@ -42,11 +47,8 @@ final class SubscriptionGroup {
   private(set) var nextFlush: UInt64 = 0
   /// Whether the hub knows that it has to be flushed at `nextFlush`.
   var isScheduled = false
-  let isPaced: Bool
   private let interval: UInt64
   private let isPlain: Bool
-  /// Whether events go into the block as they are, for all members.
-  private var isDirect: Bool
 
   init(_ key: Key, index: Int, progress: HubProgress, limits: HubLimits, now: UInt64) {
     self.key = key

@@ -27,6 +27,21 @@ struct Rule7CloseCodeTests {
     #expect(client.socket.awaitEnd())
   }
 
+  @Test func `nothing is told behind the server's close`() throws {
+    let server = try TestServer()
+    let client = try server.connect(
+      sending: """
+        GET /events?match=** HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r
+        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
+        """)
+    _ = try client.receive(upTo: #""type":"live""#)
+    server.server.shutdown()
+    _ = try client.receive(upTo: "the server shuts down")
+    _ = try server.store.set("a", "1")
+    // The client does not answer the close, so the connection stands.
+    #expect(try client.receive(within: .milliseconds(150)) == nil)
+  }
+
   @Test func `1002 is for a client that breaks RFC 6455`() throws {
     let client = try LiveClient(try TestServer())
     try client.socket.send(raw: [0x81, 0x02, 0x7B, 0x7D])  // without a mask

@@ -6,7 +6,7 @@ import TestSupport
 @testable import SignalHTTP
 
 /// A client of the hub without a socket: it reads, or it does not, as the test says.
-final class FakeConnection: Subscriber {
+final class FakeConnection: Subscriber, Outlet {
   /// A message, and when it was given to the connection.
   struct Message {
     var text: String
@@ -33,7 +33,6 @@ final class FakeConnection: Subscriber {
   }
 
   var backlog: Int { output.reduce(0) { $0 + $1.bytes.count } }
-  var isOverloaded: Bool { isBlocked && backlog > highWaterMark }
   var isOpen: Bool { !closed.isClosed && !hasEnded }
 
   @discardableResult
@@ -51,10 +50,9 @@ final class FakeConnection: Subscriber {
 
   // MARK: Subscriber
 
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool {
-    output.append((block, loop.now))
-    return isOverloaded
-  }
+  var outlet: any Outlet { self }
+
+  func send(_ block: [UInt8], on loop: isolated EventLoop) { output.append((block, loop.now)) }
 
   func tooSlow(on loop: isolated EventLoop) {
     closed = (true, subscriptions.reached)

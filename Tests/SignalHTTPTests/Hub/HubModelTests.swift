@@ -20,15 +20,13 @@ import Testing
 }
 
 /// A subscriber that keeps what it is sent.
-private final class Probe: Subscriber {
+private final class Probe: Subscriber, Outlet {
   var bytes: [UInt8] = []
   var highWaterMark: Int { .max }
   var isBlocked: Bool { false }
-  var isOverloaded: Bool { false }
-  func deliver(_ block: [UInt8], on loop: isolated EventLoop) -> Bool {
-    bytes += block
-    return isOverloaded
-  }
+  var backlog: Int { 0 }
+  var outlet: any Outlet { self }
+  func send(_ block: [UInt8], on loop: isolated EventLoop) { bytes += block }
   func tooSlow(on loop: isolated EventLoop) {}
   func waitsForRoom() {}
   func ended(_ membership: Membership, on loop: isolated EventLoop) {}
