@@ -170,6 +170,9 @@ public actor EventLoop {
     repeat {
       let again = toProceed
       let hasWork = !again.isEmpty || !dirty.isEmpty || !passing.isEmpty
+      // Whoever else wants the processor has it first, and there is more to do when it is ours again: to sleep for one
+      // event at a time costs two changes of threads and a waking for each.
+      if !hasWork { sched_yield() }
       let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
       if events == 0 && !hasWork { return }
       now = monotonicNanoseconds()
