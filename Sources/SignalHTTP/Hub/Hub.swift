@@ -16,15 +16,11 @@ final class Hub: TurnParticipant {
   private let bookmarkNanoseconds: UInt64
   private var shortestBookmark: UInt64
   private var feed: Subscription?
-  private var trie = PatternTrie<Target>()
-  private var indexedFilters = IndexedFilters()
+  private var finder = GroupFinder()
+  private var touched = Touched()
   private var groups: [SubscriptionGroup?] = []
   private var freeGroups: [Int] = []
   private var indexes: [SubscriptionGroup.Key: Int] = [:]
-  /// Groups that a change may concern; kept for its memory.
-  private var candidates: [Candidate] = []
-  private var touched: [SubscriptionGroup] = []
-  private var touchedByCommit: [SubscriptionGroup] = []
   private let progress: HubProgress
   /// Up to where every group has given its members everything: `routed`, except within the end of a turn.
   private(set) var settled: Revision = 0
@@ -84,7 +80,7 @@ final class Hub: TurnParticipant {
     guard group.leave(membership) else { return }
     watchers.remove(group.key.options.patterns)
     guard group.isEmpty else { return }
-    removeTarget(of: group)
+    finder.remove(group)
     indexes[group.key] = nil
     groups[group.index] = nil
     freeGroups.append(group.index)
@@ -124,35 +120,8 @@ final class Hub: TurnParticipant {
       shortestBookmark = bookmark
       nextBookmarks = min(nextBookmarks, now + bookmark / 8)
     }
-    addTarget(of: group)
+    finder.add(group)
     return group
-  }
-
-  /// What a pattern leads to.
-  private enum Target: Hashable {
-    case group(Int)
-    /// Groups with the same patterns, to be found by their filters.
-    case index(Int)
-  }
-
-  private func addTarget(of group: SubscriptionGroup) {
-    let options = group.key.options
-    if let filter = options.filter, let conjunct = FilterIndex.conjunct(of: filter) {
-      guard let new = indexedFilters.insert(group.index, filter, conjunct, for: options.patterns) else { return }
-      for pattern in options.patterns { trie.add(pattern, .index(new)) }
-    } else {
-      for pattern in options.patterns { trie.add(pattern, .group(group.index)) }
-    }
-  }
-
-  private func removeTarget(of group: SubscriptionGroup) {
-    let options = group.key.options
-    if let conjunct = options.filter.flatMap(FilterIndex.conjunct) {
-      guard let empty = indexedFilters.remove(group.index, conjunct, for: options.patterns) else { return }
-      for pattern in options.patterns { trie.remove(pattern, .index(empty)) }
-    } else {
-      for pattern in options.patterns { trie.remove(pattern, .group(group.index)) }
-    }
   }
 
   /// Sees to it that changes come in; false when they did not before.
@@ -170,46 +139,53 @@ final class Hub: TurnParticipant {
 
   // MARK: Routing
 
+  /// Groups that have something to deliver, each once; kept for their memory.
+  private struct Touched {
+    /// Of the commit that is being routed.
+    var inCommit: [SubscriptionGroup] = []
+    /// Of the turn.
+    var inTurn: [SubscriptionGroup] = []
+  }
+
   func turnBegins(on loop: isolated EventLoop) { mailbox.ownerWillTake() }
 
   func turnEnds(on loop: isolated EventLoop) {
     let commits = mailbox.take()
     if let first = commits.first?.first {
       var filtered = FilteredChange(first)
-      for commit in commits { route(commit, &filtered, on: loop) }
+      // Out of its place meanwhile: a turn that tells thousands of changes does not ask each time whether that is free.
+      var touched = Touched()
+      swap(&touched, &self.touched)
+      for commit in commits { route(commit, &filtered, &touched, on: loop) }
+      for group in touched.inTurn where !group.deliver(on: loop) { progress.schedule(group, on: loop) }
+      touched.inTurn.removeAll(keepingCapacity: true)
+      swap(&touched, &self.touched)
     }
-    for group in touched where !group.deliver(on: loop) { progress.schedule(group, on: loop) }
-    touched.removeAll(keepingCapacity: true)
     settled = progress.routed
     for group in progress.takeDue(on: loop) { group.flush(on: loop) }
     if !demandSubscriptions.isEmpty { tellDemand(on: loop) }
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
 
-  private func route(_ commit: Commit, _ filtered: inout FilteredChange, on loop: isolated EventLoop) {
+  private func route(
+    _ commit: Commit, _ filtered: inout FilteredChange, _ touched: inout Touched, on loop: isolated EventLoop
+  ) {
     for change in commit {
       filtered.begin(change)
-      candidates.removeAll(keepingCapacity: true)
-      trie.forEachMatch(change.path) { target in
-        switch target {
-        case .group(let group): candidates.append(Candidate(group: group))
-        case .index(let index): indexedFilters.addCandidates(index, &filtered, to: &candidates)
-        }
-      }
-      for candidate in candidates {
+      for candidate in finder.candidates(for: &filtered) {
         guard let group = groups[candidate.group], group.append(&filtered, candidate.verdict) else { continue }
         if !group.isInCommit {
           group.isInCommit = true
-          touchedByCommit.append(group)
+          touched.inCommit.append(group)
         }
       }
-      filterErrors += filtered.errors
+      if filtered.errors > 0 { filterErrors += filtered.errors }
     }
-    for group in touchedByCommit {
+    for group in touched.inCommit {
       group.isInCommit = false
-      if group.endCommit(commit.revision, on: loop) { touched.append(group) }
+      if group.endCommit(commit.revision, on: loop) { touched.inTurn.append(group) }
     }
-    touchedByCommit.removeAll(keepingCapacity: true)
+    touched.inCommit.removeAll(keepingCapacity: true)
     progress.routed = max(progress.routed, commit.revision)
   }
 

@@ -20,7 +20,7 @@ final class SignalHub: TurnParticipant {
   private let epoch: Epoch
   private let mailbox: SignalMailbox
   private var feed: Subscription?
-  private var trie = PatternTrie<Int>()
+  private var trie = PatternTrie()
   private var groups: [SignalGroup?] = []
   private var freeGroups: [Int] = []
   private var indexes: [SignalGroup.Key: Int] = [:]

@@ -14,7 +14,7 @@ final class Watchers: Sendable {
 
   private struct State: ~Copyable {
     /// Lists of patterns, by number.
-    var trie = PatternTrie<Int>()
+    var trie = PatternTrie()
     var lists: [[PathPattern]: Int] = [:]
     /// Subscriptions of each list.
     var counts: [Int] = []

@@ -1,56 +1,324 @@
 // SPDX-License-Identifier: MIT
 
-/// Finds, for a path, the elements that were added with a pattern that matches it.
+/// Finds, for a path, the numbers that were added with a pattern that matches it.
 ///
 /// The cost of a look-up depends on the patterns that match a beginning of the path, not on the
-/// number of those that do not, and nothing is allocated for it. An element may have several
-/// patterns; it is found once. In which order elements are found is not promised.
+/// number of those that do not, and nothing is allocated for it. A number may have several
+/// patterns; it is found once. In which order numbers are found is not promised. They are places in
+/// an array of the owner: there is memory for all below the greatest.
 ///
 /// It belongs to one owner, who adds, removes and looks up: a look-up uses memory of the trie.
-package struct PatternTrie<Element: Hashable>: ~Copyable {
-  /// The elements by number; nil for a number that is free.
-  private(set) var elements: ContiguousArray<Element?> = []
-  private(set) var automaton = PatternAutomaton()
-  private var numbers: [Element: Int32] = [:]
-  private var free: [Int32] = []
+///
+/// It is a machine that reads the path segment by segment. Patterns with a common beginning share
+/// the nodes of it, and the machine is in several nodes at once:
+///
+///     a/*/c, a/**      root ─a─▶ ○ ─*─▶ ○ ─c─▶ ●
+///                                │
+///                                └─(**)─▶ ● ↺ any segment
+///
+/// Reading a segment leads from each node along the edge of that segment and along the edge of "*";
+/// the node of a "**" is entered along with its parent and stays. A node is entered once at most for
+/// each segment, so a walk costs the segments times the nodes that the path really reaches, however
+/// many "**" a pattern has and however many patterns do not match.
+package struct PatternTrie: ~Copyable {
+  /// Index of a node; 0 is the root, and, since nothing leads to the root, also "none".
+  typealias Index = Int32
 
-  /// A trie without patterns.
-  package init() {}
+  /// 64 bytes, and in them all that a look-up needs of a node with a short segment and one number: of ten thousand such
+  /// nodes, each look-up finds another, and its memory is cold.
+  struct Node {
+    let parent: Index
+    var one: Index = 0
+    var any: Index = 0
+    /// The number of edges with a literal segment.
+    var literals: Int32 = 0
+    /// The reading step that last entered the node.
+    var step: UInt64 = 0
+    /// Hash of parent and segment, for the table of edges.
+    let hash: Int
+    /// The first eight bytes of the segment that leads here, and all of a longer one.
+    private let head: UInt64
+    private let longSegment: [UInt8]
+    let wildcard: Wildcard?
+    /// The numbers whose pattern ends here: the first, or -1, and the others.
+    private(set) var first: Int32 = -1
+    private(set) var others: [Int32] = []
 
-  /// Whether no element has a pattern.
-  package var isEmpty: Bool { numbers.isEmpty }
+    init(parent: Index, segment: ArraySlice<UInt8>, wildcard: Wildcard?, hash: Int) {
+      self.parent = parent
+      self.wildcard = wildcard
+      self.hash = hash
+      head = PathOrder.head(segment.span, from: 0)
+      longSegment = segment.count > 8 ? Array(segment) : []
+    }
 
-  /// Gives the element another pattern; false when it has that one already.
-  @discardableResult
-  package mutating func add(_ pattern: PathPattern, _ element: Element) -> Bool {
-    automaton.add(pattern, numbers[element] ?? addNumber(for: element))
+    func isChild(of parent: Index, _ segment: Span<UInt8>, hash: Int) -> Bool {
+      guard self.hash == hash, self.parent == parent else { return false }
+      // No segment holds a zero byte, which fills up the head of a short one.
+      if segment.count <= 8 { return longSegment.isEmpty && head == PathOrder.head(segment, from: 0) }
+      return PathOrder.isEqual(longSegment.span, segment)
+    }
+
+    static var unused: Node { Node(parent: 0, segment: [], wildcard: nil, hash: 0) }
+
+    var isUnused: Bool { first < 0 && literals == 0 && one == 0 && any == 0 }
+
+    mutating func add(_ number: Int32) {
+      if first < 0 { first = number } else { others.append(number) }
+    }
+
+    /// Takes one number out; the last one takes its place.
+    mutating func remove(_ number: Int32) {
+      if first == number {
+        first = others.popLast() ?? -1
+      } else if let place = others.firstIndex(of: number) {
+        others.swapAt(place, others.count - 1)
+        others.removeLast()
+      }
+    }
   }
 
-  /// Takes a pattern from the element; false when it does not have it.
+  /// What is known of a number.
+  private struct Target {
+    /// The nodes in which its patterns end.
+    var nodes: [Index] = []
+    /// The reading step at which it was last found.
+    var step: UInt64 = 0
+  }
+
+  private(set) var nodes: ContiguousArray<Node>
+  private var free: [Index] = []
+  private var targets: ContiguousArray<Target> = []
+  /// How many numbers have several patterns: only such a one can be found twice.
+  private var withSeveral = 0
+
+  /// The edges with literal segments: the nodes they lead to in a hash table with linear probing; 0
+  /// is an empty place.
+  ///
+  /// A dictionary would need the segment as a key of its own, and so an allocation for each
+  /// look-up.
+  private var table: ContiguousArray<Index>
+  private var edges = 0
+
+  /// The nodes the machine is in; kept for their storage.
+  private(set) var active: ContiguousArray<Index> = []
+  private var entered: ContiguousArray<Index> = []
+  private var step: UInt64 = 0
+
+  /// A trie without patterns.
+  package init() {
+    nodes = [Node.unused]
+    table = ContiguousArray(repeating: 0, count: 16)
+  }
+
+  /// Whether there is no pattern.
+  package var isEmpty: Bool { nodes[0].isUnused }
+
+  // MARK: Reading
+
+  /// Calls `body` with each number that has a pattern matching the path, once.
+  ///
+  /// The trie cannot be changed, or asked, from inside `body`.
+  package mutating func forEachMatch(_ path: PropertyPath, _ body: (Int) -> Void) {
+    read(path.bytes.span)
+    for index in active where nodes[Int(index)].first >= 0 {
+      if isNew(nodes[Int(index)].first) { body(Int(nodes[Int(index)].first)) }
+      for number in nodes[Int(index)].others where isNew(number) { body(Int(number)) }
+    }
+  }
+
+  /// Whether the number has not been found yet in this reading.
+  private mutating func isNew(_ number: Int32) -> Bool {
+    guard withSeveral > 0, targets[Int(number)].nodes.count > 1 else { return true }
+    if targets[Int(number)].step == step { return false }
+    targets[Int(number)].step = step
+    return true
+  }
+
+  private mutating func read(_ path: Span<UInt8>) {
+    step += 1
+    active.removeAll(keepingCapacity: true)
+    entered.removeAll(keepingCapacity: true)
+    enter(0)
+    swap(&active, &entered)
+    var start = 0
+    while start <= path.count, !active.isEmpty {
+      var end = start
+      while end < path.count, path[end] != PathOrder.slash { end &+= 1 }
+      read(segment: path.extracting(start..<end))
+      start = end + 1
+    }
+  }
+
+  private mutating func read(segment: Span<UInt8>) {
+    step += 1
+    entered.removeAll(keepingCapacity: true)
+    var hash: Int?
+    for index in active {
+      if nodes[Int(index)].wildcard == .any { enter(index) }
+      if nodes[Int(index)].one != 0 { enter(nodes[Int(index)].one) }
+      if nodes[Int(index)].literals > 0 {
+        let known = hash ?? PatternTrie.hash(of: segment)
+        hash = known
+        let child = edge(from: index, segment, hash: known)
+        if child != 0 { enter(child) }
+      }
+    }
+    swap(&active, &entered)
+  }
+
+  private mutating func enter(_ index: Index) {
+    // Only the node of a "**" can be reached in two ways: it stays, and its parent comes again.
+    if nodes[Int(index)].step == step { return }
+    nodes[Int(index)].step = step
+    entered.append(index)
+    if nodes[Int(index)].any != 0 { enter(nodes[Int(index)].any) }
+  }
+
+  // MARK: Changing
+
+  /// Gives a number another pattern; false when it has that one already.
   @discardableResult
-  package mutating func remove(_ pattern: PathPattern, _ element: Element) -> Bool {
-    guard let number = numbers[element], automaton.remove(pattern, number) else { return false }
-    if !automaton.hasPattern(number) {
-      numbers[element] = nil
-      elements[Int(number)] = nil
-      free.append(number)
+  package mutating func add(_ pattern: PathPattern, _ number: Int) -> Bool {
+    var index: Index = 0
+    for segment in pattern.segments {
+      let known = child(of: index, segment)
+      index = known == 0 ? addChild(of: index, segment) : known
+    }
+    while targets.count <= number { targets.append(Target()) }
+    if targets[number].nodes.contains(index) { return false }
+    targets[number].nodes.append(index)
+    if targets[number].nodes.count == 2 { withSeveral += 1 }
+    nodes[Int(index)].add(Int32(number))
+    return true
+  }
+
+  /// Takes a pattern from a number; false when it does not have it.
+  ///
+  /// The nodes that only this pattern needed go with it.
+  @discardableResult
+  package mutating func remove(_ pattern: PathPattern, _ number: Int) -> Bool {
+    guard number < targets.count else { return false }
+    var index: Index = 0
+    for segment in pattern.segments {
+      index = child(of: index, segment)
+      if index == 0 { return false }
+    }
+    guard let place = targets[number].nodes.firstIndex(of: index) else { return false }
+    targets[number].nodes.remove(at: place)
+    if targets[number].nodes.count == 1 { withSeveral -= 1 }
+    nodes[Int(index)].remove(Int32(number))
+    while index != 0, nodes[Int(index)].isUnused {
+      let parent = nodes[Int(index)].parent
+      removeChild(index)
+      index = parent
     }
     return true
   }
 
-  /// Calls `body` with each element that has a pattern matching the path, once.
-  ///
-  /// The trie cannot be changed, or asked, from inside `body`.
-  package mutating func forEachMatch(_ path: PropertyPath, _ body: (Element) -> Void) {
-    for number in automaton.numbers(matching: path) {
-      if let element = elements[Int(number)] { body(element) }
+  private func child(of parent: Index, _ segment: ArraySlice<UInt8>) -> Index {
+    switch Wildcard(segment) {
+    case .one: nodes[Int(parent)].one
+    case .any: nodes[Int(parent)].any
+    case nil: edge(from: parent, segment.span, hash: PatternTrie.hash(of: segment.span))
     }
   }
 
-  private mutating func addNumber(for element: Element) -> Int32 {
-    let number = free.popLast() ?? Int32(elements.count)
-    if Int(number) == elements.count { elements.append(element) } else { elements[Int(number)] = element }
-    numbers[element] = number
-    return number
+  private mutating func addChild(of parent: Index, _ segment: ArraySlice<UInt8>) -> Index {
+    let wildcard = Wildcard(segment)
+    let hash = PatternTrie.hash(of: segment.span, from: parent)
+    let node = Node(parent: parent, segment: segment, wildcard: wildcard, hash: hash)
+    let index: Index
+    if let reused = free.popLast() {
+      index = reused
+      nodes[Int(index)] = node
+    } else {
+      index = Index(nodes.count)
+      nodes.append(node)
+    }
+    switch wildcard {
+    case .one: nodes[Int(parent)].one = index
+    case .any: nodes[Int(parent)].any = index
+    case nil:
+      nodes[Int(parent)].literals += 1
+      addEdge(to: index)
+    }
+    return index
+  }
+
+  private mutating func removeChild(_ index: Index) {
+    let parent = Int(nodes[Int(index)].parent)
+    switch nodes[Int(index)].wildcard {
+    case .one: nodes[parent].one = 0
+    case .any: nodes[parent].any = 0
+    case nil:
+      nodes[parent].literals -= 1
+      removeEdge(to: index)
+    }
+    nodes[Int(index)] = Node.unused
+    free.append(index)
+  }
+
+  // MARK: Edges
+
+  /// Seeded for each process, so that nobody can choose segments that collide.
+  private static func hash(of segment: Span<UInt8>) -> Int {
+    var hasher = Hasher()
+    // The pointer is read within the closure only.
+    unsafe segment.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    return hasher.finalize()
+  }
+
+  private static func hash(of segment: Span<UInt8>, from parent: Index) -> Int {
+    combine(hash(of: segment), parent)
+  }
+
+  private static func combine(_ hash: Int, _ parent: Index) -> Int {
+    hash &+ Int(parent) &* 0x1E37_79B9_7F4A_7C15
+  }
+
+  private func edge(from parent: Index, _ segment: Span<UInt8>, hash: Int) -> Index {
+    let hash = PatternTrie.combine(hash, parent)
+    var place = hash & (table.count - 1)
+    while table[place] != 0 {
+      let index = table[place]
+      if nodes[Int(index)].isChild(of: parent, segment, hash: hash) { return index }
+      place = (place + 1) & (table.count - 1)
+    }
+    return 0
+  }
+
+  private mutating func addEdge(to index: Index) {
+    edges += 1
+    if edges * 2 > table.count {
+      let old = table
+      table = ContiguousArray(repeating: 0, count: old.count * 2)
+      for known in old where known != 0 { place(known) }
+    }
+    place(index)
+  }
+
+  private mutating func place(_ index: Index) {
+    var place = nodes[Int(index)].hash & (table.count - 1)
+    while table[place] != 0 { place = (place + 1) & (table.count - 1) }
+    table[place] = index
+  }
+
+  private mutating func removeEdge(to index: Index) {
+    edges -= 1
+    let mask = table.count - 1
+    var hole = nodes[Int(index)].hash & mask
+    while table[hole] != index { hole = (hole + 1) & mask }
+    // What follows moves up into the hole unless it is at or behind its own place already.
+    var place = (hole + 1) & mask
+    while table[place] != 0 {
+      let home = nodes[Int(table[place])].hash & mask
+      if (place - home) & mask >= (place - hole) & mask {
+        table[hole] = table[place]
+        hole = place
+      }
+      place = (place + 1) & mask
+    }
+    table[hole] = 0
   }
 }
