@@ -22,20 +22,24 @@ extension Property {
   /// have transactions on the same property at a time, all that lies between the first beginning and the last end is one.
   ///
   /// Who subscribes while a transaction is open gets its `begin` first and a change from the value of then; whose
-  /// subscription ends while one is open gets an `end` last.
+  /// subscription ends while one is open gets an `end` last. That comes from `cancel`, or, while the observer is being
+  /// called, behind that call.
   public var updates: DerivedSignal<ValueUpdate<Value>, Never> {
     DerivedSignal { [self] sink in
       let isOpen = OpenFlag()
+      let lastWord = LastWord()
       let relay = Relay<UpdateState<Value>, [ValueUpdate<Value>], Never>(
         UpdateState(),
         into: Sink { updates in
           for update in updates {
-            isOpen.value.store(update.isOpen, ordering: .relaxed)
-            sink.message(update)
+            lastWord.call {
+              isOpen.value.store(update.isOpen, ordering: .relaxed)
+              sink.message(update)
+            }
           }
         })
-      // Captures the flag and not the relay, which keeps the link.
-      relay.link.onEnd { if isOpen.value.load(ordering: .relaxed) { sink.message(.end) } }
+      // Captures not the relay, which keeps the link.
+      relay.link.onEnd { lastWord.leave { if isOpen.value.load(ordering: .relaxed) { sink.message(.end) } } }
       relay.hold(subscribeToTransactions { count in relay.change { $0.transactions(count) } })
       relay.hold(subscribe(from: .current) { value in relay.change { $0.set(value) } })
       return relay.token()

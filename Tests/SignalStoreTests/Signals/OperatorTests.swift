@@ -129,6 +129,26 @@ private func recordedToEnd<Source: SignalSource>(_ source: Source, _ body: () ->
     #expect(log.entries == ["hello", "x", "goodbye"])
   }
 
+  @Test func `a goodbye is said behind the message that is being told, and not behind an end`() {
+    let signal = Signal<String>()
+    let log = Log<String>()
+    let bag = SubscriptionBag()
+    signal.bracketed(goodbye: "goodbye").subscribe { message in
+      log.add(message)
+      bag.cancel()
+      log.add("left")
+    }.stored(in: bag)
+    signal.send("x")
+    #expect(log.entries == ["x", "left", "goodbye", "left"])
+
+    let finite = FiniteSignal<String>()
+    let last = Log<String>()
+    let subscription = finite.bracketed(goodbye: "goodbye").subscribe(onEnd: { _ in last.add("end") }) { last.add($0) }
+    finite.end()
+    subscription.cancel()
+    #expect(last.entries == ["end"])
+  }
+
   @Test func `debug tells of everything with its place`() {
     let signal = FiniteSignal<Int>()
     let lines = Log<String>()

@@ -95,6 +95,20 @@ private func following(_ property: Property<Int>) -> (log: Log<String>, token: S
     #expect(log.entries == ["begin", "end"])
   }
 
+  @Test func `who leaves while it is told gets the end behind that, and nothing else`() {
+    let property = Property(0)
+    let log = Log<String>()
+    let bag = SubscriptionBag()
+    property.updates.subscribe { update in
+      log.add("(")
+      log.add(text(update))
+      bag.cancel()
+      log.add(")")
+    }.stored(in: bag)
+    property.value = 1
+    #expect(log.entries == ["(", "begin", ")", "(", "end", ")"])
+  }
+
   @Test func `who joins after the last set of a transaction has the value already`() {
     let property = Property(0)
     let log = Log<Int>()
@@ -116,16 +130,13 @@ private func following(_ property: Property<Int>) -> (log: Log<String>, token: S
   @Test func `transactions of several threads leave every follower with balanced updates`() {
     let property = Property(0)
     let (log, token) = following(property)
+    let others = Log<Log<String>>()
     onThreads(4) { thread in
       for n in 0..<500 {
         if thread == 3 {
           let (other, token) = following(property)
           token.cancel()
-          let seen = other.entries
-          if !seen.isEmpty {
-            #expect(seen.first == "begin")
-            #expect(seen.last == "end")
-          }
+          others.add(other)
         } else {
           withTransaction {
             property.value = n
@@ -134,19 +145,21 @@ private func following(_ property: Property<Int>) -> (log: Log<String>, token: S
         }
       }
     }
-    var isOpen = false
-    for entry in log.entries {
-      switch entry {
-      case "begin":
-        #expect(!isOpen)
-        isOpen = true
-      case "end":
-        #expect(isOpen)
-        isOpen = false
-      default: #expect(isOpen)
+    for log in [log] + others.entries {
+      var isOpen = false
+      for entry in log.entries {
+        switch entry {
+        case "begin":
+          #expect(!isOpen)
+          isOpen = true
+        case "end":
+          #expect(isOpen)
+          isOpen = false
+        default: #expect(isOpen)
+        }
       }
+      #expect(!isOpen)
     }
-    #expect(!isOpen)
     token.cancel()
   }
 }

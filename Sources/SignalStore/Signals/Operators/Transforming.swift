@@ -110,13 +110,25 @@ extension SignalSource {
     }
   }
 
-  /// Sends `hello` to each subscriber first, and `goodbye` when its subscription is cancelled.
+  /// Sends `hello` to each subscriber first, and `goodbye` when its subscription is cancelled, unless the source has ended
+  /// before.
+  ///
+  /// `goodbye` comes from `cancel`, or, while the observer is being called, behind that call.
   public func bracketed(hello: Message? = nil, goodbye: Message? = nil) -> DerivedSignal<Message, End> {
     DerivedSignal { sink in
       if let hello { sink.message(hello) }
+      guard let goodbye else { return attach(sink) }
+      let lastWord = LastWord()
       let link = Link()
-      link.hold(attach(sink))
-      if let goodbye { link.onEnd { sink.message(goodbye) } }
+      link.hold(
+        attach(
+          Sink(
+            message: { message in lastWord.call { sink.message(message) } },
+            end: { end in
+              lastWord.leave()
+              sink.end(end)
+            })))
+      link.onEnd { lastWord.leave { sink.message(goodbye) } }
       return link.token()
     }
   }
