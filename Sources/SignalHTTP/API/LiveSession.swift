@@ -70,13 +70,10 @@ final class LiveSession: WebSocketHandler {
     proceed(on: loop)
   }
 
-  func closing(_ socket: WebSocket, on loop: isolated EventLoop) {
-    subscriptions.removeAll()
-    signals.removeAll()
-  }
+  func closing(_ socket: WebSocket, on loop: isolated EventLoop) { endSubscriptions() }
 
   func closed(on loop: isolated EventLoop) {
-    closing(socket, on: loop)
+    endSubscriptions()
     let operations = atEnd
     atEnd = []
     service.carryOut(atEnd: operations)
@@ -168,6 +165,11 @@ final class LiveSession: WebSocketHandler {
     subscriptions.add(demand: patterns, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
     reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
     proceed(on: loop)
+  }
+
+  private func endSubscriptions() {
+    subscriptions.removeAll()
+    signals.removeAll()
   }
 
   /// Sends what subscriptions have to say, behind the replies.
