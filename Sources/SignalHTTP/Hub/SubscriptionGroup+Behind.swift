@@ -29,6 +29,8 @@ extension SubscriptionGroup {
   ///
   /// A paced group keeps to its intervals: a member that is early waits for the next with the others.
   func drained(_ member: Membership, on loop: isolated EventLoop) -> Bool {
+    // Another of the same client may just have ended it, and with it this one.
+    guard member.place != nil else { return false }
     if isPaced, loop.now < nextFlush {
       progress.schedule(self, on: loop)
       return false

@@ -33,7 +33,7 @@ final class LastWord: Sendable {
   }
 
   /// Calls the observer no more, but for `word`; nothing is done the second time.
-  func leave(_ word: @escaping @Sendable () -> Void = {}) {
+  func leave(_ word: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
       if state.hasLeft { return false }
       state.hasLeft = true

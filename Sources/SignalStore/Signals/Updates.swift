@@ -23,7 +23,7 @@ extension Property {
   ///
   /// Who subscribes while a transaction is open gets its `begin` first and a change from the value of then; whose
   /// subscription ends while one is open gets an `end` last. That comes from `cancel`, or, while the observer is being
-  /// called, behind that call.
+  /// called, behind that call; one that is called elsewhere (`delivered(on:)`) is called no more.
   public var updates: DerivedSignal<ValueUpdate<Value>, Never> {
     DerivedSignal { [self] sink in
       let isOpen = OpenFlag()

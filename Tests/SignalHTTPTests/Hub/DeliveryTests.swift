@@ -158,6 +158,33 @@ struct DeliveryTests {
     }
   }
 
+  @Test func `nothing is told behind the end of a client, whichever of its subscriptions ends it`() async throws {
+    try await onHub { loop in
+      let test = HubUnderTest(limits: HubLimits(conflatedBytes: 2000), on: loop)
+      let client = test.connect(highWaterMark: 10)
+      let other = test.connect()
+      let paced = try Self.options(DeliveryOptions(maxRate: 1))
+      client.subscribe(paced, id: 1, on: loop)
+      client.subscribe(SubscriptionOptions(patterns: ["a"]), id: 2, on: loop)
+      other.subscribe(paced, id: 1, on: loop)
+      test.turn(on: loop)
+      client.isBlocked = true
+      for number in 1...5 {
+        try test.store.set("a", "\(number)")
+        test.turn(after: 1000, on: loop)
+      }
+      // Too much for the first subscription, which is to be found out when its next time has come.
+      for number in 1...20 { try test.store.set("b/\(number)", "1") }
+      test.turn(on: loop)
+      #expect(client.isOpen)
+      loop.now += 1_000_000_000
+      client.isBlocked = false
+      client.flush(on: loop)
+      // `FakeConnection.send` records what the second would say.
+      #expect(client.closed.isClosed)
+    }
+  }
+
   @Test func `what changes behind a snapshot that is not taken is conflated beyond the high-water mark`() async throws {
     try await onHub { loop in
       let test = HubUnderTest(pace: Replay.Pace(bytes: 50, properties: 10), on: loop)

@@ -2,6 +2,7 @@
 import JSON
 import SignalStore
 import TestSupport
+import Testing
 
 @testable import SignalHTTP
 
@@ -52,7 +53,10 @@ final class FakeConnection: Subscriber, Outlet {
 
   var outlet: any Outlet { self }
 
-  func send(_ block: [UInt8], on loop: isolated EventLoop) { output.append((block, loop.now)) }
+  func send(_ block: [UInt8], on loop: isolated EventLoop) {
+    if closed.isClosed { Issue.record("Something was sent behind the close.") }
+    output.append((block, loop.now))
+  }
 
   func tooSlow(on loop: isolated EventLoop) {
     closed = (true, subscriptions.reached)

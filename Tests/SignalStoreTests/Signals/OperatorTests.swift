@@ -147,6 +147,12 @@ private func recordedToEnd<Source: SignalSource>(_ source: Source, _ body: () ->
     finite.end()
     subscription.cancel()
     #expect(last.entries == ["end"])
+
+    let leaving = FiniteSignal<String>()
+    leaving.onEvent { if case .end = $0 { bag.cancel() } }.bracketed(goodbye: "goodbye")
+      .subscribe(onEnd: { _ in last.add("end") }) { last.add($0) }.stored(in: bag)
+    leaving.end()
+    #expect(last.entries == ["end", "goodbye"])
   }
 
   @Test func `debug tells of everything with its place`() {

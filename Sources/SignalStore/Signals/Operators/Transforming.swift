@@ -124,10 +124,7 @@ extension SignalSource {
         attach(
           Sink(
             message: { message in lastWord.call { sink.message(message) } },
-            end: { end in
-              lastWord.leave()
-              sink.end(end)
-            })))
+            end: { end in lastWord.leave { sink.end(end) } })))
       link.onEnd { lastWord.leave { sink.message(goodbye) } }
       return link.token()
     }
