@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import SignalHTTP
 import Testing
 
 /// The program as others run it: arguments in, two streams and a status out.
@@ -76,6 +77,15 @@ private struct RunningServer {
 
   func run(_ arguments: String..., input: String = "") throws -> Program.Run {
     try Program.run(arguments, ["SIGNAL_SERVER": url], input: input)
+  }
+
+  /// Waits until somebody watches the path.
+  func awaitWatcher(of path: String) throws {
+    let port = try #require(url.split(separator: ":").last.flatMap { UInt16($0) })
+    let client = try HTTPClient(host: "127.0.0.1", port: port)
+    while try client.request("GET", "/properties/\(path)?watchers=true").value("Signal-Watchers") == "0" {
+      Thread.sleep(forTimeInterval: 0.01)
+    }
   }
 
   /// Asks it to stop; gives back what it left.
@@ -170,6 +180,7 @@ struct CommandLineTests {
   @Test func `a time to live is given, and watch says when it is over`() throws {
     let server = try RunningServer()
     let watch = try Program(["watch", "a", "--no-initial"], ["SIGNAL_SERVER": server.url])
+    try server.awaitWatcher(of: "a")
     var lines: [String] = []
     repeat {
       #expect(try server.run("set", "a", "1", "--ttl", "100ms").status == 0)
