@@ -293,6 +293,7 @@ private struct Refused: Error {}
 }
 
 @Suite struct `Bindings` {
+  /// Unchecked: the tests use it on one thread.
   private final class Label: @unchecked Sendable { var text = "" }
 
   @Test func `one way does not write back`() {

@@ -40,7 +40,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
   /// How many messages may wait.
   @usableFromInline let limit: Int
 
-  // The next two have nothing but the lock and the right to drain to keep accesses apart, so nothing checks that again at
+  // The next three have nothing but the lock and the right to drain to keep accesses apart, so nothing checks that again at
   // run time (10 ns each).
 
   /// Messages that wait; unsafe, because it is the lock that guards them.
@@ -52,6 +52,8 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var spare = PendingQueue<Message>()
 
   /// What the source remembers: the value of a property, the last message of a signal.
+  ///
+  /// Unsafe, because it is the lock that guards it.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var memory: Memory
 
   @inlinable
