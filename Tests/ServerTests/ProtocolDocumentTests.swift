@@ -94,7 +94,7 @@ import Testing
       "`live.deadband-paths`": grouped(live.deadbandPaths),
       "`store.properties`": grouped(store.properties), "`store.transaction-operations`": grouped(store.operations),
       "`store.list-limit`": grouped(live.listLimit), "`store.computed-properties`": grouped(store.computedProperties),
-      "`store.formula-inputs`": grouped(store.inputs),
+      "`store.formula-inputs`": grouped(store.inputs), "`store.held-properties`": grouped(store.heldProperties),
       "`live.disconnect-operations`": grouped(live.disconnectOperations), "`store.timers`": grouped(store.timers),
       "`store.remembered-signals`, `store.remembered-bytes`":
         "\(grouped(store.rememberedSignals)), \(size(store.rememberedBytes))",

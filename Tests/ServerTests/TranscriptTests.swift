@@ -97,7 +97,8 @@ import Testing
 
   @Test func `every code is in a transcript, but for those of a limit that is reached`() {
     let ofLimits: Set<Problem.Code> = [
-      .bodyTooLarge, .contended, .storeFull, .tooManyComputed, .tooManyInputs, .tooManyOperations, .tooManyPatterns,
+      .bodyTooLarge, .contended, .storeFull, .tooManyComputed, .tooManyHeld, .tooManyInputs, .tooManyOperations,
+      .tooManyPatterns,
       .tooManySubscriptions,
     ]
     let bodies = steps.compactMap { step in if case .answer(_, _, let body) = step { body } else { nil } }

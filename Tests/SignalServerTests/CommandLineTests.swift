@@ -227,6 +227,18 @@ struct CommandLineTests {
       let again = try server.run("get", "presence/ann", "--pointer", "/x")
       #expect(again.status == 1, "\(cursor)")
     }
+    // One that comes back over another connection is not ended by the end of the first.
+    let first = try Program(["set", "presence/ann", "1", "--hold"], ["SIGNAL_SERVER": server.url])
+    _ = first.line()
+    let second = try Program(["set", "presence/ann", "1", "--hold"], ["SIGNAL_SERVER": server.url])
+    _ = second.line()
+    kill(first.process.processIdentifier, SIGKILL)
+    first.process.waitUntilExit()
+    #expect(try server.run("wait", "presence/ann", "--until", "value == null", "--timeout", "300ms").status != 0)
+    #expect(try server.run("get", "presence/ann").output == "1\n")
+    kill(second.process.processIdentifier, SIGKILL)
+    second.process.waitUntilExit()
+    #expect(try server.run("wait", "presence/ann", "--until", "value == null", "--timeout", "20s").status == 0)
     let refused = try server.run("set", "presence/ann", "1", "--hold", "--if-match", "e.1")
     #expect(refused.status == 1 && refused.output.isEmpty)
     #expect(server.stop().status == 0)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import signal_server
 
-/// Connections that play a script, and what `watch` did with them.
-private final class Theatre {
+/// Connections that play a script, and what a client did with them.
+final class Theatre {
   /// One thing that a connection does when it is read.
   enum Act {
     case says(String)

@@ -29,6 +29,7 @@ extension FuzzTarget {
   }()
 
   private static let operationLimit = 3
+  private static let holder = PropertyStore().makeHolder()
 
   /// Accepted as something, or refused with a code; the position of a syntax error may change with white space.
   private enum Outcome<Accepted: Equatable>: Equatable {
@@ -38,7 +39,8 @@ extension FuzzTarget {
 
   private static func messageOutcome(of text: Span<UInt8>) -> Outcome<CommandFacts> {
     do throws(ClientMessage.Refusal) {
-      let message = try ClientMessage(text, configuration: configuration, operationLimit: operationLimit)
+      let message = try ClientMessage(
+        text, configuration: configuration, operationLimit: operationLimit, holder: holder)
       require((0..<1 << 53).contains(message.id), "an id outside of its range")
       return .accepted(CommandFacts(message))
     } catch {
@@ -73,7 +75,7 @@ extension FuzzTarget {
 
   fileprivate static func check(_ request: OperationRequest) {
     check(request.path)
-    if case .carryOut(.set(let value, _, _)) = request.deed { check(value) }
+    if case .carryOut(.set(let value, _, _, _)) = request.deed { check(value) }
   }
 
   private static func check(_ problem: Problem, in text: Span<UInt8>) {

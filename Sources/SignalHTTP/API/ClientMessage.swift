@@ -22,14 +22,16 @@ struct PatchRequest: Equatable {
   let filter: String?
   let always: Bool
   let ttl: Duration?
+  let holder: Holder?
 
-  init(_ members: inout JSONMembers, _ configuration: LiveConfiguration) throws(Problem) {
+  init(_ members: inout JSONMembers, _ configuration: LiveConfiguration, holder: Holder) throws(Problem) {
     path = try members.path("path", limits: configuration.paths)
     patch = try ValuePatch(&members)
     condition = try members.condition()
     filter = try members.string("if")
     always = try members.bool("always") ?? false
     ttl = try members.duration("ttl")
+    self.holder = try members.holder(holder)
   }
 }
 
@@ -67,8 +69,12 @@ struct ClientMessage {
   ///
   /// Values in it are held to the limits of values.
   ///
-  /// - Parameter operationLimit: Operations of one transaction at most.
-  init(_ text: Span<UInt8>, configuration: LiveConfiguration, operationLimit: Int) throws(Refusal) {
+  /// - Parameters:
+  ///   - operationLimit: Operations of one transaction at most.
+  ///   - holder: The connection, as the holder of what it sets with `"hold":true`.
+  init(
+    _ text: Span<UInt8>, configuration: LiveConfiguration, operationLimit: Int, holder: Holder
+  ) throws(Refusal) {
     let tree: JSONTree
     do {
       // The message may be longer than a value, by the rest of the command around it; in a transaction there are three
@@ -85,7 +91,7 @@ struct ClientMessage {
     do throws(Problem) {
       id = try members.integer("id")
       guard let type = try members.string("type") else { throw members.missing("type") }
-      command = try Self.command(type, &members, tree, configuration, operationLimit)
+      command = try Self.command(type, &members, tree, configuration, operationLimit, holder)
       guard let id else { throw members.missing("id") }
       self.id = id
       try members.end()
@@ -96,7 +102,7 @@ struct ClientMessage {
 
   private static func command(
     _ type: String, _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration,
-    _ operationLimit: Int
+    _ operationLimit: Int, _ holder: Holder
   ) throws(Problem) -> ClientCommand {
     let paths = configuration.paths
     switch type {
@@ -122,8 +128,9 @@ struct ClientMessage {
       guard let subscription = try members.integer("subscription") else { throw members.missing("subscription") }
       return .unsubscribe(subscription)
     case "transaction":
-      return .transact(try TransactionRequest.operations(&members, tree, configuration, limit: operationLimit))
-    case "patch": return .patch(try PatchRequest(&members, configuration))
+      return .transact(
+        try TransactionRequest.operations(&members, tree, configuration, limit: operationLimit, holder: holder))
+    case "patch": return .patch(try PatchRequest(&members, configuration, holder: holder))
     case "get":
       return .get(try members.path("path", limits: paths), watchers: try members.bool("watchers") ?? false)
     case "ping":
@@ -131,7 +138,7 @@ struct ClientMessage {
     case "hello":
       return .hello(batch: try members.bool("batch"))
     default:
-      if let write = try OperationRequest(type, &members, configuration) { return .write(write) }
+      if let write = try OperationRequest(type, &members, configuration, holder: holder) { return .write(write) }
       throw Problem(.unknownType, "There is no command \"\(type)\".")
     }
   }

@@ -79,13 +79,14 @@ enum ValuePatch: Equatable {
 extension LiveService {
   /// Sets a property to what a patch makes of its value; tried again when others are faster.
   func patch(
-    _ path: PropertyPath, _ patch: ValuePatch, _ condition: Condition, filter: String?, always: Bool, ttl: Duration?
+    _ path: PropertyPath, _ patch: ValuePatch, _ condition: Condition, filter: String?, always: Bool, ttl: Duration?,
+    holder: Holder? = nil
   ) throws(Problem) -> OperationResult {
     switch patch {
     case .merge(let document):
       let patch = MergePatch(document)
       return try update(path, condition, filter: filter) { current, _ throws(Problem) in
-        .set(try held(patch.apply(to: current?.value)), always: always, ttl: ttl)
+        .set(try held(patch.apply(to: current?.value)), always: always, ttl: ttl, holder: holder)
       }
     case .operations(let document):
       let patch: JSONPatch
@@ -97,7 +98,7 @@ extension LiveService {
       return try update(path, condition, filter: filter) { current, revision throws(Problem) in
         guard let current else { throw notFound(path, at: revision) }
         do throws(JSONPatchError) {
-          return .set(try patch.apply(to: current.value), always: always, ttl: ttl)
+          return .set(try patch.apply(to: current.value), always: always, ttl: ttl, holder: holder)
         } catch {
           throw problem(error, current, revision)
         }

@@ -96,6 +96,7 @@ final class LiveService {
     case .cycle(let operation, _): return refusal(.formulaCycle, operation)
     case .tooManyComputed(let operation, _): return refusal(.tooManyComputed, operation)
     case .tooManyInputs(let operation, _): return refusal(.tooManyInputs, operation)
+    case .tooManyHeld(let operation, _): return refusal(.tooManyHeld, operation)
     case .tooManyRemembered, .tooManyTimers: return Problem(.storeFull, error.description)
     case .badTimer: return Problem(.badDuration, error.description)
     case .badTimeToLive(let operation, _):

@@ -19,6 +19,8 @@ final class LiveSession: WebSocketHandler {
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
   private let signals: SignalSubscriptions
+  /// The connection, as the holder of what it sets with `"hold":true`.
+  private let holder: Holder
   /// What is done when the connection ends.
   private var atEnd: [DisconnectOperation] = []
   /// The subscription of the URL, begun when the handshake is done.
@@ -31,6 +33,7 @@ final class LiveSession: WebSocketHandler {
     self.service = service
     self.first = first
     self.isBatched = isBatched
+    holder = service.store.makeHolder()
     subscriptions = LiveSubscriptions(hub: service.hub)
     signals = SignalSubscriptions(service)
   }
@@ -55,7 +58,8 @@ final class LiveSession: WebSocketHandler {
   ) {
     do throws(ClientMessage.Refusal) {
       let message = try ClientMessage(
-        message, configuration: service.configuration, operationLimit: service.store.limits.operations)
+        message, configuration: service.configuration, operationLimit: service.store.limits.operations,
+        holder: holder)
       do throws(Problem) {
         try carryOut(message.command, message.id, on: loop)
       } catch {
@@ -77,6 +81,8 @@ final class LiveSession: WebSocketHandler {
     let operations = atEnd
     atEnd = []
     service.carryOut(atEnd: operations)
+    // Behind these, so that one of them may say what is to become of what was held.
+    service.store.release(holder)
   }
 
   // MARK: Commands
@@ -114,7 +120,7 @@ final class LiveSession: WebSocketHandler {
     case .patch(let request):
       let result = try service.patch(
         request.path, request.patch, request.condition, filter: request.filter, always: request.always,
-        ttl: request.ttl)
+        ttl: request.ttl, holder: request.holder)
       replyWritten(id, result, on: loop)
     case .transact(let requests):
       let result = try service.carryOut(requests)

@@ -15,7 +15,7 @@ enum DisconnectOperation {
     return try members.operations(tree, limit: limit, of: "A connection's end") {
       kind, members throws(Problem) -> DisconnectOperation in
       if kind == "send" { return .send(try SendRequest(&members, configuration)) }
-      if let write = try OperationRequest(kind, &members, configuration) { return .write(write) }
+      if let write = try OperationRequest(kind, &members, configuration, holder: nil) { return .write(write) }
       throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set, delete, define or send.")
     }
   }

@@ -27,9 +27,11 @@ struct OperationRequest: Equatable {
 
   /// Reads the members of a `set`, a `delete` or a `define`, all but what names it.
   ///
-  /// - Parameter kind: nil when it is none of them, and nothing is taken.
+  /// - Parameters:
+  ///   - kind: nil when it is none of them, and nothing is taken.
+  ///   - holder: Whom `"hold":true` names; nil where there is no connection that could hold, and no such member.
   init?(
-    _ kind: String, _ members: inout JSONMembers, _ configuration: LiveConfiguration
+    _ kind: String, _ members: inout JSONMembers, _ configuration: LiveConfiguration, holder: Holder?
   ) throws(Problem) {
     switch kind {
     case "set":
@@ -37,7 +39,8 @@ struct OperationRequest: Equatable {
         throw members.missing("value")
       }
       let always = try members.bool("always") ?? false
-      deed = .carryOut(.set(value, always: always, ttl: try members.duration("ttl")))
+      let ttl = try members.duration("ttl")
+      deed = .carryOut(.set(value, always: always, ttl: ttl, holder: try members.holder(holder)))
     case "delete": deed = .carryOut(.delete)
     case "define":
       guard let source = try members.string("formula") else { throw members.missing("formula") }
@@ -51,4 +54,12 @@ struct OperationRequest: Equatable {
 
   /// Whether it removes the property.
   var isDeletion: Bool { deed == .carryOut(.delete) }
+}
+
+extension JSONMembers {
+  /// The holder if `"hold":true` asks for it; where nobody can hold, the member is not taken, and refused as unknown.
+  mutating func holder(_ holder: Holder?) throws(Problem) -> Holder? {
+    guard let holder else { return nil }
+    return try bool("hold") == true ? holder : nil
+  }
 }

@@ -51,6 +51,7 @@ struct Problem: Error {
     case isComputed = "is_computed"
     case formulaCycle = "formula_cycle"
     case tooManyComputed = "too_many_computed"
+    case tooManyHeld = "too_many_held"
     case tooManyInputs = "too_many_inputs"
 
     /// The HTTP status, also as a member of the problem.
@@ -59,8 +60,7 @@ struct Problem: Error {
       case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
         .badCondition, .badDelivery, .badDuration, .badMessage, .badPatch, .unknownType, .unknownMember,
         .exitNeedsStateFilter, .duplicatePath, .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
-        .partialContent,
-        .badFormula, .tooManyInputs:
+        .tooManyHeld, .partialContent, .badFormula, .tooManyInputs:
         400
       case .originRefused: 403
       case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer: 404
@@ -118,6 +118,7 @@ struct Problem: Error {
       case .isComputed: "The property is computed"
       case .formulaCycle: "The formula would depend on its own value"
       case .tooManyComputed: "There are too many computed properties"
+      case .tooManyHeld: "The connection holds too many properties"
       case .tooManyInputs: "The formula reads too many properties"
       }
     }

@@ -21,18 +21,20 @@ enum TransactionRequest {
     guard var members = JSONMembers(tree, tree.root, of: "a transaction") else {
       throw Problem(.badMessage, "A transaction is a JSON object.")
     }
-    let operations = try operations(&members, tree, configuration, limit: limit)
+    let operations = try operations(&members, tree, configuration, limit: limit, holder: nil)
     try members.end()
     return operations
   }
 
   /// Takes the operations out of the members of a body or a command.
+  ///
+  /// - Parameter holder: As in ``OperationRequest``.
   static func operations(
-    _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration, limit: Int
+    _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration, limit: Int, holder: Holder?
   ) throws(Problem) -> [OperationRequest] {
     try members.operations(tree, limit: limit, of: "a transaction") {
       kind, members throws(Problem) -> OperationRequest in
-      if let operation = try OperationRequest(kind, &members, configuration) { return operation }
+      if let operation = try OperationRequest(kind, &members, configuration, holder: holder) { return operation }
       throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set, delete or define.")
     }
   }

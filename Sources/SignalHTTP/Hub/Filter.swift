@@ -145,7 +145,7 @@ extension ChangeOperation {
     switch op {
     case .set: self = .set
     case .delete: self = .delete
-    case .expire: self = .expire
+    case .expire, .release: self = .expire
     }
   }
 }

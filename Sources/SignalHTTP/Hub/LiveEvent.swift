@@ -6,7 +6,7 @@ import SignalStore
 enum LiveEvent: Equatable {
   case didSet(entered: Bool)
   case didDelete
-  /// The property's time to live was over.
+  /// The property's time to live was over, or its holder has gone.
   case didExpire
   /// The property stopped matching a state filter, by a set, by deletion or by expiry.
   case didExit
@@ -18,7 +18,7 @@ extension LiveEvent {
     switch op {
     case .set: self = .didSet(entered: false)
     case .delete: self = .didDelete
-    case .expire: self = .didExpire
+    case .expire, .release: self = .didExpire
     }
   }
 }
@@ -74,7 +74,9 @@ struct LiveEventWriter {
     case .didSet(entered: true): if fields.contains(.entered) { text.append(literal: #","entered":true"#) }
     case .didExit:
       if fields.contains(.op) { text.append(literal: Self.exitMember(change.op)) }
-    case .didExpire: if fields.contains(.op) { text.append(literal: #","reason":"ttl""#) }
+    case .didExpire:
+      guard fields.contains(.op) else { break }
+      text.append(literal: change.op == .release ? #","reason":"disconnect""# : #","reason":"ttl""#)
     case .didSet, .didDelete: break
     }
     appendPosition(change.revision, change.time, to: &text)
@@ -110,7 +112,7 @@ struct LiveEventWriter {
     switch op {
     case .set: #","op":"set""#
     case .delete: #","op":"delete""#
-    case .expire: #","op":"expire""#
+    case .expire, .release: #","op":"expire""#
     }
   }
 

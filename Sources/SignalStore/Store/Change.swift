@@ -10,6 +10,8 @@ public struct Change: Sendable, Equatable {
     case delete
     /// Its time to live was over, and it is gone.
     case expire
+    /// Its ``Holder`` was released, and it is gone.
+    case release
   }
 
   /// What happened.
@@ -48,8 +50,9 @@ public struct Change: Sendable, Equatable {
     self.time = time
   }
 
-  package init(expire old: StoredValue, revision: Revision, time: Timestamp) {
-    op = .expire
+  /// The end of a lease: by ``Operation/expire`` or ``Operation/release``.
+  package init(end old: StoredValue, by op: Operation, revision: Revision, time: Timestamp) {
+    self.op = op
     new = nil
     self.old = old
     self.revision = revision

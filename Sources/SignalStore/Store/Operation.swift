@@ -10,7 +10,8 @@ extension PropertyStore {
       /// Gives it this value; with `always` also makes a change when it has that value already.
       ///
       /// With `ttl`, the property ends by itself that much later, unless it is set again before; without, it stays.
-      case set(JSONText, always: Bool, ttl: Duration? = nil)
+      /// With `holder`, it ends with its holder (``PropertyStore/release(_:)``), unless somebody sets it again before.
+      case set(JSONText, always: Bool, ttl: Duration? = nil, holder: Holder? = nil)
       /// Removes it, if it is there.
       case delete
       /// Makes it a computed property: its value is that of the formula, now and after every change of an input.
@@ -38,13 +39,16 @@ extension PropertyStore {
     /// A step that gives the property a value.
     public static func set(
       _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false,
-      ttl: Duration? = nil
+      ttl: Duration? = nil, holder: Holder? = nil
     ) -> Operation {
-      Operation(.set(value, always: always, ttl: ttl), path, if: condition)
+      Operation(.set(value, always: always, ttl: ttl, holder: holder), path, if: condition)
     }
 
     /// How long the property is to live, if it is to end by itself.
-    package var ttl: Duration? { if case .set(_, _, let ttl) = action { ttl } else { nil } }
+    package var ttl: Duration? { if case .set(_, _, let ttl, _) = action { ttl } else { nil } }
+
+    /// Whose end is to be the end of the property.
+    var holder: Holder? { if case .set(_, _, _, let holder) = action { holder } else { nil } }
 
     /// A step that removes the property, if it is there.
     public static func delete(_ path: PropertyPath, if condition: Condition = .any) -> Operation {
@@ -68,8 +72,8 @@ public struct OperationResult: Sendable, Equatable {
     case replaced
     /// The property is gone.
     case deleted
-    /// Nothing: it had that value already, or there was none to remove. No change was made, but its time to live may
-    /// be another one now.
+    /// Nothing: it had that value already, or there was none to remove. No change was made, but its time to live and
+    /// its holder may be others now.
     case unchanged
   }
 

@@ -32,6 +32,8 @@ import Synchronization
 ///    hundredths of a second after it: a change like any other, with the operation `expire` and a
 ///    revision of its own. Setting the value that it has, with a time to live, gives it that time
 ///    anew and is no change; without one, it stays.
+/// 9. A property that was set for a ``Holder`` ends when the holder is released, if that was the last set of it, and not
+///    otherwise: all that a holder holds goes in one revision, with the operation `release`.
 public final class PropertyStore: Sendable {
   /// The name of the history that the revisions of this store count in.
   public let epoch: Epoch
@@ -52,6 +54,7 @@ public final class PropertyStore: Sendable {
   package let commits = Signal<Commit>()
   let router: ChangeRouter
 
+  let holders = HolderCounter()
   let clock: @Sendable () -> Timestamp
   let timerClock: any TimerClock
   /// The one timer of the store, set to the next tick at which something expires.
@@ -130,15 +133,16 @@ public final class PropertyStore: Sendable {
   /// - Parameters:
   ///   - always: Makes a change also when the property has that value already.
   ///   - ttl: After which the property ends, unless it is set again before; nil lets it stay.
+  ///   - holder: With whose end the property ends, unless it is set again before, by whomever; nil lets it stay.
   /// - Throws: ``StoreError/conditionFailed(operation:current:revision:)``,
-  ///   ``StoreError/tooManyProperties(limit:)`` or ``StoreError/badTimeToLive(operation:limit:)``; nothing is changed
-  ///   then.
+  ///   ``StoreError/tooManyProperties(limit:)``, ``StoreError/badTimeToLive(operation:limit:)`` or
+  ///   ``StoreError/tooManyHeld(operation:limit:)``; nothing is changed then.
   @discardableResult
   public func set(
     _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false,
-    ttl: Duration? = nil
+    ttl: Duration? = nil, holder: Holder? = nil
   ) throws(StoreError) -> OperationResult {
-    try carryOut(.set(path, value, if: condition, always: always, ttl: ttl))
+    try carryOut(.set(path, value, if: condition, always: always, ttl: ttl, holder: holder))
   }
 
   /// Removes the property, if the condition holds.
@@ -187,7 +191,7 @@ public final class PropertyStore: Sendable {
     return result
   }
 
-  /// Carries out one operation; see ``set(_:_:if:always:ttl:)`` and ``delete(_:if:)``.
+  /// Carries out one operation; see ``set(_:_:if:always:ttl:holder:)`` and ``delete(_:if:)``.
   ///
   /// - Throws: ``StoreError`` with 0 for the operation; nothing is changed then.
   @discardableResult

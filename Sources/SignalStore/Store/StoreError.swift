@@ -26,6 +26,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyInputs(operation: Int, limit: Int)
   /// The time to live of the operation is not longer than nothing, or longer than ``StoreLimits/timeToLive``.
   case badTimeToLive(operation: Int, limit: Duration)
+  /// The holder would hold more properties than ``StoreLimits/heldProperties``.
+  case tooManyHeld(operation: Int, limit: Int)
   /// There is no room to keep the last message of another signal: ``StoreLimits/rememberedSignals``,
   /// ``StoreLimits/rememberedBytes``.
   case tooManyRemembered(limit: Int)
@@ -59,6 +61,8 @@ extension StoreError: CustomStringConvertible {
       "There are at most \(limit) computed properties."
     case .tooManyInputs(_, let limit):
       "A formula reads at most \(limit) properties."
+    case .tooManyHeld(_, let limit):
+      "One client holds at most \(limit) properties."
     case .tooManyRemembered(let limit):
       "There is no room for another message that is to be kept; there may be \(limit), and not too large together."
     case .tooManyTimers(let limit):

@@ -28,6 +28,10 @@ public struct StoreLimits: Equatable, Sendable {
 
   /// Longest time to live of a property, and longest time of a timer; 365 days unless told otherwise.
   public var timeToLive: Duration
+  /// Most properties that one ``Holder`` may hold; 1000 unless told otherwise.
+  ///
+  /// They end in one revision: other writers and readers wait while it is applied.
+  public var heldProperties: Int
   /// Most signals whose last message is kept; 10 000 unless told otherwise.
   public var rememberedSignals: Int
   /// Most bytes of these messages; 64 MiB unless told otherwise.
@@ -41,7 +45,7 @@ public struct StoreLimits: Equatable, Sendable {
   public init(
     properties: Int = 1_000_000, operations: Int = 1000, historyCount: Int = 100_000, historyBytes: Int = 64 << 20,
     computedProperties: Int = 10_000, inputs: Int = 64, timeToLive: Duration = .seconds(365 * 86_400),
-    rememberedSignals: Int = 10_000, rememberedBytes: Int = 64 << 20, timers: Int = 10_000,
+    heldProperties: Int = 1000, rememberedSignals: Int = 10_000, rememberedBytes: Int = 64 << 20, timers: Int = 10_000,
     timerInterval: Duration = .milliseconds(10)
   ) {
     self.properties = properties
@@ -51,6 +55,7 @@ public struct StoreLimits: Equatable, Sendable {
     self.computedProperties = computedProperties
     self.inputs = inputs
     self.timeToLive = timeToLive
+    self.heldProperties = heldProperties
     self.rememberedSignals = rememberedSignals
     self.rememberedBytes = rememberedBytes
     self.timers = timers

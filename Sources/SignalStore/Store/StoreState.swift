@@ -34,6 +34,7 @@ struct StoreState: Sendable {
     }
     let current = tree.value(at: operation.path)
     let outcome = try judge(operation, 0, current)
+    if operation.holder != nil { try checkHolders(of: CollectionOfOne(operation)) }
     if outcome == .unchanged {
       let value = renewLease(of: current, operation, now)
       return (OperationResult(outcome: outcome, value: value, revision: revision), nil)
@@ -66,6 +67,7 @@ struct StoreState: Sendable {
       judged.append((outcome, current))
     }
     if growth > 0, tree.count + growth > limits.properties { throw .tooManyProperties(limit: limits.properties) }
+    try checkHolders(of: operations)
     let defined = try define(operations, judged.map(\.outcome))
     if isChange { advance(to: now.time) }
     var made: [Change] = []
@@ -93,7 +95,7 @@ struct StoreState: Sendable {
       throw .conditionFailed(operation: index, current: current, revision: revision)
     }
     switch operation.action {
-    case .set(let value, let always, _):
+    case .set(let value, let always, _, _):
       guard let current else { return .created }
       if current.computation != nil { throw .isComputed(operation: index) }
       return always || current.value != value ? .replaced : .unchanged
@@ -116,12 +118,12 @@ struct StoreState: Sendable {
   private mutating func apply(
     _ operation: PropertyStore.Operation, to current: StoredValue?, _ now: Moment
   ) -> Change? {
-    if let lease = current?.lease { leases.end(lease) }
+    if let current, let lease = current.lease { leases.end(lease, of: current.path) }
     switch operation.action {
-    case .set(let value, _, let ttl):
+    case .set(let value, _, let ttl, let holder):
       // The path of the current value, so that the same memory serves them all.
       let path = current?.path ?? operation.path
-      let lease = ttl.map { leases.begin(path, for: $0, from: now) }
+      let lease = leases.begin(path, for: ttl, holder, from: now)
       let new = StoredValue(path: path, value: value, revision: revision, time: time, lease: lease)
       let old = tree.set(new)
       return Change(set: new, replacing: old)
@@ -135,17 +137,17 @@ struct StoreState: Sendable {
     }
   }
 
-  // MARK: Times to live
+  // MARK: Leases
 
-  /// Gives a property that keeps its value another time to live, or none; nothing is done for the many without one.
+  /// Gives a property that keeps its value another lease, or none; nothing is done for the many without one.
   private mutating func renewLease(
     of current: StoredValue?, _ operation: PropertyStore.Operation, _ now: Moment
   ) -> StoredValue? {
-    guard let current, case .set(_, _, let ttl) = operation.action, ttl != nil || current.lease != nil else {
-      return current
-    }
-    if let lease = current.lease { leases.end(lease) }
-    let lease = ttl.map { leases.begin(current.path, for: $0, from: now) }
+    guard let current, case .set(_, _, let ttl, let holder) = operation.action,
+      ttl != nil || holder != nil || current.lease != nil
+    else { return current }
+    if let lease = current.lease { leases.end(lease, of: current.path) }
+    let lease = leases.begin(current.path, for: ttl, holder, from: now)
     let renewed = StoredValue(
       path: current.path, value: current.value, revision: current.revision, time: current.time, lease: lease)
     _ = tree.set(renewed)
@@ -162,13 +164,51 @@ struct StoreState: Sendable {
     var dropped: [History.Dropped] = []
     while let path = leases.takeExpired(at: now, budget: &budget) {
       guard let old = tree.remove(path) else { preconditionFailure("A lease ends with its property.") }
+      if let lease = old.lease { leases.forgetHolder(of: path, lease) }
       advance(to: now.time)
-      let change = Change(expire: old, revision: revision, time: time)
-      var made = [change]
-      if !formulas.isEmpty { compute([], &made) }
-      if let excess = commit(Commit(change, rest: Array(made.dropFirst())), changes) { dropped.append(excess) }
+      if let excess = commit([Change(end: old, by: .expire, revision: revision, time: time)], changes) {
+        dropped.append(excess)
+      }
     }
     return (budget > 0, dropped)
+  }
+
+  /// Ends what a holder holds, in one revision.
+  ///
+  /// - Returns: How many properties have ended, and what is to be released without the lock.
+  mutating func release(
+    _ holder: Holder, at now: Timestamp, _ changes: Signal<Commit>
+  ) -> (count: Int, dropped: History.Dropped?) {
+    let paths = leases.paths(heldBy: holder)
+    guard !paths.isEmpty else { return (0, nil) }
+    advance(to: now)
+    var made: [Change] = []
+    for path in paths {
+      guard let old = tree.remove(path), let lease = old.lease else {
+        preconditionFailure("What is held is there, and has a lease.")
+      }
+      leases.end(lease, of: path)
+      made.append(Change(end: old, by: .release, revision: revision, time: time))
+    }
+    return (paths.count, commit(made, changes))
+  }
+
+  /// Refuses operations with which a holder would hold more than it may.
+  private func checkHolders(
+    of operations: some Collection<PropertyStore.Operation>
+  ) throws(StoreError) {
+    var counts: [Holder: Int] = [:]
+    var index = 0
+    for operation in operations {
+      defer { index += 1 }
+      guard let holder = operation.holder else { continue }
+      guard tree.value(at: operation.path)?.lease?.holder != holder else { continue }
+      let count = counts[holder, default: leases.count(heldBy: holder)] + 1
+      guard count <= limits.heldProperties else {
+        throw .tooManyHeld(operation: index, limit: limits.heldProperties)
+      }
+      counts[holder] = count
+    }
   }
 
   /// When the store has to be woken next, if that is before the alarm that is set; the caller then sets it.
@@ -241,6 +281,12 @@ struct StoreState: Sendable {
     let new = StoredValue(
       path: current?.path ?? path, value: value, revision: revision, time: time, computation: computation)
     return Change(set: new, replacing: tree.set(new))
+  }
+
+  /// Makes a commit of changes, and of what follows from them.
+  private mutating func commit(_ made: consuming [Change], _ changes: Signal<Commit>) -> History.Dropped? {
+    if !formulas.isEmpty { compute([], &made) }
+    return commit(Commit(made[0], rest: Array(made.dropFirst())), changes)
   }
 
   private mutating func commit(_ commit: Commit, _ changes: Signal<Commit>) -> History.Dropped? {

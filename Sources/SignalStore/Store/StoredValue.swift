@@ -45,23 +45,24 @@ public final class StoredValue: Sendable {
   /// How the value was computed; nil for one that was set.
   public var computation: Computation? { if case .computed(let computation) = extra { computation } else { nil } }
 
-  /// When the property ends by itself, unless it is set before; nil when it does not.
+  /// When the time to live of the property is over, unless it is set before; nil when it has none.
   ///
   /// In a snapshot, or in a change, what was known then: a set of an equal value moves it without a change.
-  public var expires: Timestamp? { lease?.expires }
+  public var expires: Timestamp? { lease?.end?.expires }
 
   var lease: Lease? { if case .leased(let lease) = extra { lease } else { nil } }
 }
 
-/// The time to live of a property: when it ends, and where that is noted.
+/// What ends a property by itself: its time to live, the end of its holder, or whichever of both comes first.
 final class Lease: Sendable {
-  let expires: Timestamp
-  /// In the wheel of the store, as long as the property has this lease.
-  let place: TimerWheel<PropertyPath>.Place
+  /// The end of its time to live, and where that is noted in the wheel of the store; nil when it has none.
+  let end: (expires: Timestamp, place: TimerWheel<PropertyPath>.Place)?
+  /// Whose end is its end, nil when nobody holds it.
+  let holder: Holder?
 
-  init(expires: Timestamp, place: TimerWheel<PropertyPath>.Place) {
-    self.expires = expires
-    self.place = place
+  init(end: (expires: Timestamp, place: TimerWheel<PropertyPath>.Place)?, holder: Holder?) {
+    self.end = end
+    self.holder = holder
   }
 }
 

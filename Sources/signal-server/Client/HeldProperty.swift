@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalHTTP
 
-/// A property that is there as long as this process is: set over a connection whose end deletes it.
+/// A property that is there as long as this process is: held by its connection (`docs/protocol.md` §3.6), and set again
+/// over a new one when that breaks.
 struct HeldProperty {
   let path: String
   let value: JSONText
@@ -10,38 +12,92 @@ struct HeldProperty {
   var always = false
   var ttl: String?
 
-  /// Between two signs of life.
-  private static let silence = Duration.seconds(30)
-  private static let patience = Duration.seconds(10)
-
-  /// Sets the property, prints the cursor of the change, and returns only when the connection has ended.
+  /// How long the server may be silent before it is asked whether it is there, and then how long it may take.
   ///
-  /// - Throws: `Failure` when the server refuses, or when the connection breaks.
-  func run(_ url: ServerURL) throws(Failure) -> Never {
-    ProcessSignals.makeSuccess()
-    do throws(LinkFailure) {
-      let link = try WebSocketLink(url)
-      let hello = Members(try message(of: link))
-      // First what happens at the end, so that there is no moment without.
-      try link.send(registration)
-      try check(Members(try message(of: link)))
-      try link.send(command)
-      let reply = Members(try message(of: link))
-      try check(reply)
-      Terminal.print("\(hello.string("epoch") ?? "").\(reply.text("revision")?.description ?? "")".printable)
-      while true {
-        guard try link.receive(within: Self.silence) == nil else { continue }
-        try link.send(Array(#"{"id":0,"type":"ping"}"#.utf8))
-      }
-    } catch {
-      switch error {
-      case .broken: throw Failure(.unreachable, error.text)
-      case .refused, .closed: throw Failure(.refused, error.text)
+  /// Together less than the time after which the server ends a connection that is cut (`http.idle-timeout`), so that the
+  /// property is held by the new connection when the old one ends.
+  static let silence = Duration.seconds(10)
+  static let patience = Duration.seconds(5)
+
+  /// What a connection has to be told to set the property.
+  enum Condition: Equatable {
+    /// What the user asked for.
+    case asked
+    /// Nothing: it was set before, without a condition.
+    case none
+    /// It is still as it was set before.
+    case match(String)
+    /// There is none any more.
+    case absent
+  }
+
+  /// Sets the property, prints the cursor of the change, and holds it until the process ends.
+  ///
+  /// - Throws: `Failure` when the server refuses, when the first connection cannot be made, or when somebody else has set
+  ///   the property while there was no connection and it was asked for under a condition.
+  func run(in surroundings: Watcher.Surroundings) throws(Failure) -> Never {
+    var own: String?
+    var failures = 0
+    while true {
+      do throws(LinkFailure) {
+        let link = try surroundings.connect()
+        let cursor = try hold(over: link, own)
+        if own == nil { surroundings.print(Array(cursor.printable.utf8)) }
+        if failures > 0 { surroundings.complain("connected again") }
+        own = cursor
+        failures = 0
+        try keep(link)
+      } catch {
+        guard own != nil, error.invitesReconnect else {
+          if case .broken(let text) = error { throw Failure(.unreachable, text) }
+          throw Failure(.refused, error.text)
+        }
+        if failures == 0 { surroundings.complain("\(error.text); reconnecting") }
+        failures += 1
+        surroundings.sleep(Backoff().delay(after: failures, random: surroundings.random()))
       }
     }
   }
 
-  private func message(of link: WebSocketLink) throws(LinkFailure) -> JSONText {
+  /// Sets the property over a new connection.
+  ///
+  /// - Parameter own: The cursor that it got the last time; nil at the first time.
+  /// - Returns: The cursor that it has now.
+  private func hold(over link: any LiveLink, _ own: String?) throws(LinkFailure) -> String {
+    let epoch = Members(try message(of: link)).string("epoch") ?? ""
+    let isConditional = ifMatch != nil || ifAbsent
+    var condition = Condition.asked
+    if let own { condition = isConditional ? .match(own) : .none }
+    var reply = try ask(link, condition)
+    if case .match = condition, let error = reply.members("error"), error.string("code") == "precondition_failed",
+      error.isNull("current")
+    {
+      // It has ended with the old connection, or with the server.
+      reply = try ask(link, .absent)
+    }
+    guard reply.string("type") != "error" else {
+      throw .refused(status: 0, text: (reply.members("error")?.problemText ?? "error").printable)
+    }
+    // Where nothing has changed, the property has the cursor that the condition named.
+    if reply.bool("changed") == false, let known = own ?? ifMatch { return known }
+    return "\(epoch).\(reply.text("revision")?.description ?? "")"
+  }
+
+  /// Returns never: throws when the connection has ended.
+  private func keep(_ link: any LiveLink) throws(LinkFailure) -> Never {
+    while true {
+      if try link.receive(within: Self.silence) != nil { continue }
+      try link.send(Array(#"{"id":0,"type":"ping"}"#.utf8))
+      guard try link.receive(within: Self.patience) != nil else { throw .broken("the server does not answer") }
+    }
+  }
+
+  private func ask(_ link: any LiveLink, _ condition: Condition) throws(LinkFailure) -> Members {
+    try link.send(command(condition))
+    return Members(try message(of: link))
+  }
+
+  private func message(of link: any LiveLink) throws(LinkFailure) -> JSONText {
     guard let bytes = try link.receive(within: Self.patience) else { throw .broken("the server does not answer") }
     guard let text = try? JSONText(validating: bytes, limits: JSONLimits(bytes: JSONLimits.bytesCeiling)) else {
       throw .broken("the server sent what is no JSON")
@@ -49,26 +105,20 @@ struct HeldProperty {
     return text
   }
 
-  private func check(_ reply: Members) throws(LinkFailure) {
-    guard reply.string("type") == "error" else { return }
-    throw .refused(status: 0, text: (reply.members("error")?.problemText ?? "error").printable)
-  }
-
-  /// The command that registers the deletion.
-  var registration: [UInt8] {
-    var text = Array(#"{"id":1,"type":"onDisconnect","operations":[{"op":"delete","path":"#.utf8)
-    text.appendJSON(path)
-    return text + Array("}]}".utf8)
-  }
-
   /// The command that sets the property.
-  var command: [UInt8] {
-    var text = Array(#"{"id":2,"type":"set","path":"#.utf8)
+  func command(_ condition: Condition) -> [UInt8] {
+    var text = Array(#"{"id":1,"type":"set","path":"#.utf8)
     text.appendJSON(path)
-    text += Array(#","value":"#.utf8) + value.bytes
-    if let ifMatch { text += Array(#","ifMatch":"#.utf8) + JSONText(ifMatch).bytes }
-    if ifAbsent { text += Array(#","ifNoneMatch":"*""#.utf8) }
-    if always { text += Array(#","always":true"#.utf8) }
+    text += Array(#","value":"#.utf8) + value.bytes + Array(#","hold":true"#.utf8)
+    switch condition {
+    case .asked:
+      if let ifMatch { text += Array(#","ifMatch":"#.utf8) + JSONText(ifMatch).bytes }
+      if ifAbsent { text += Array(#","ifNoneMatch":"*""#.utf8) }
+      if always { text += Array(#","always":true"#.utf8) }
+    case .none: break
+    case .match(let cursor): text += Array(#","ifMatch":"#.utf8) + JSONText(cursor).bytes
+    case .absent: text += Array(#","ifNoneMatch":"*""#.utf8)
+    }
     if let ttl { text += Array(#","ttl":"#.utf8) + JSONText(ttl).bytes }
     return text + Array("}".utf8)
   }

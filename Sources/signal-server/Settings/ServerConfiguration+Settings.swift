@@ -92,7 +92,8 @@ extension StoreLimits {
       properties: settings.store.properties, operations: settings.store.transactionOperations,
       historyCount: settings.store.historyChanges, historyBytes: settings.store.historyBytes,
       computedProperties: settings.store.computedProperties, inputs: settings.store.formulaInputs,
-      timeToLive: settings.store.ttlLimit, rememberedSignals: settings.store.rememberedSignals,
+      timeToLive: settings.store.ttlLimit, heldProperties: settings.store.heldProperties,
+      rememberedSignals: settings.store.rememberedSignals,
       rememberedBytes: settings.store.rememberedBytes, timers: settings.store.timers,
       timerInterval: settings.store.timerInterval)
   }

@@ -88,6 +88,7 @@ struct Settings: Equatable, Sendable {
     var valueBytes = 1 << 20
     var valueDepth = 256
     var computedProperties = 10_000
+    var heldProperties = 1000
     var formulaInputs = 64
     var historyChanges = 100_000
     var historyBytes = 64 << 20
@@ -194,6 +195,7 @@ extension Settings {
     .integer(
       "store.transaction-operations", \.store.transactionOperations, 1...1_000_000, "operations of one transaction"),
     .duration("store.ttl-limit", \.store.ttlLimit, anyTime, "longest time to live of a property"),
+    .integer("store.held-properties", \.store.heldProperties, 0...1_000_000, "properties that one connection holds"),
     .integer(
       "store.remembered-signals", \.store.rememberedSignals, 0...10_000_000, "signals whose last message is kept"),
     .bytes("store.remembered-bytes", \.store.rememberedBytes, 0...1 << 40, "memory for these messages"),

@@ -43,7 +43,11 @@ struct SetVerb: ParsableCommand {
       valueName: "time"))
   var ttl: String?
 
-  @Flag(help: "Stay connected, and let the server delete the property when this command ends, for whatever reason.")
+  @Flag(
+    help: """
+      Stay connected, and let the property end with this command, for whatever reason that ends; unless somebody else \
+      has set it by then. A connection that breaks is made anew.
+      """)
   var hold = false
 
   @OptionGroup var client: ClientOptions
@@ -62,10 +66,11 @@ struct SetVerb: ParsableCommand {
       throw Failure(.usage, "cannot read the standard input: \(error)")
     }
     if hold {
+      ProcessSignals.makeSuccess()
       let value = try SetValue.json(from: source, isText: string, isInput: value == "-")
       try HeldProperty(
         path: path.text, value: value, ifMatch: ifMatch, ifAbsent: ifAbsent, always: always, ttl: ttl
-      ).run(try client.named() ?? ClientOptions.standard)
+      ).run(in: .process(try client.named() ?? ClientOptions.standard))
     }
     let body = computed ? source : try SetValue.json(from: source, isText: string, isInput: value == "-").bytes
     var fields = [("Content-Type", computed ? "application/cel" : "application/json")]

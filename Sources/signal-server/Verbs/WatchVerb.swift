@@ -77,13 +77,7 @@ struct WatchVerb: ParsableCommand {
     command.pointer = pointer
     command.isForSignals = signals
     ProcessSignals.makeSuccess()
-    let surroundings = Watcher.Surroundings(
-      connect: { () throws(LinkFailure) in try WebSocketLink(url) },
-      print: Terminal.print(bytes:),
-      complain: Terminal.complain,
-      sleep: ProcessClock.sleep,
-      random: { Double.random(in: 0...1) })
-    var watcher = Watcher(command, output: json ? .events : .lines, count: count, in: surroundings)
+    var watcher = Watcher(command, output: json ? .events : .lines, count: count, in: .process(url))
     try watcher.run()
   }
 }

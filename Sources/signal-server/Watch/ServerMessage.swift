@@ -121,6 +121,7 @@ struct Members {
 
   func has(_ name: String) -> Bool { tree.member(name, of: node) != nil }
   func string(_ name: String) -> String? { tree.member(name, of: node).flatMap { tree.string($0) } }
+  func isNull(_ name: String) -> Bool { tree.member(name, of: node).map { tree.kind(of: $0) == .null } ?? false }
   func bool(_ name: String) -> Bool? { tree.member(name, of: node).flatMap { tree.bool($0) } }
   func text(_ name: String) -> JSONText? { tree.member(name, of: node).map { tree.text(of: $0) } }
   func members(_ name: String) -> Members? { tree.member(name, of: node).map { Members(tree: tree, node: $0) } }

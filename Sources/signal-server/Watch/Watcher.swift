@@ -23,6 +23,16 @@ struct Watcher {
     var sleep: (Duration) -> Void
     /// A number from 0 to 1.
     var random: () -> Double
+
+    /// Those of this process, with connections to a server.
+    static func process(_ url: ServerURL) -> Surroundings {
+      Surroundings(
+        connect: { () throws(LinkFailure) in try WebSocketLink(url) },
+        print: Terminal.print(bytes:),
+        complain: Terminal.complain,
+        sleep: ProcessClock.sleep,
+        random: { Double.random(in: 0...1) })
+    }
   }
 
   private var command: SubscribeCommand

@@ -279,8 +279,8 @@ final class Recorder<Element: Sendable>: Sendable {
   ) -> Result<OperationResult, StoreError> {
     Result { () throws(StoreError) in
       switch operation.action {
-      case .set(let value, let always, let ttl):
-        try store.set(operation.path, value, if: operation.condition, always: always, ttl: ttl)
+      case .set(let value, let always, let ttl, let holder):
+        try store.set(operation.path, value, if: operation.condition, always: always, ttl: ttl, holder: holder)
       case .delete:
         try store.delete(operation.path, if: operation.condition)
       case .define(let formula):
