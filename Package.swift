@@ -71,7 +71,7 @@ let package = Package(
         "CEL", "JSON", "SignalHTTP", "SignalStore", "signal-server",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: strict),
+      exclude: ["Tour/Tour.txt"], swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", swiftSettings: strict),
   ]
 )

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import SignalHTTP
+import Testing
+
+/// The terminals of a reader: one shell in which lines run one after the other, and what was left running.
+final class Shell {
+  /// Where outputs are collected.
+  let folder: URL
+  private let process = Process()
+  private let input = Pipe()
+  private var lines: [String] = []
+  private var notes: [Int: String] = [:]
+  private var port: UInt16 = 0
+  private var epoch = ""
+
+  /// How long a line may take, and how long one that goes on may be silent at first.
+  private static let patience = Duration.seconds(60)
+  private static let silence = Duration.seconds(1)
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "tour-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    process.executableURL = URL(filePath: try #require(Self.find("bash")))
+    process.arguments = ["--norc", "--noprofile"]
+    process.currentDirectoryURL = folder
+    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SIGNAL_") }
+    process.standardInput = input
+    process.standardError = try Self.emptyFile(folder.appending(path: "shell.err"))
+    try process.run()
+  }
+
+  /// Starts the server; gives back its port.
+  func startServer() throws -> UInt16 {
+    try write("'\(Self.executable.path)' serve --port 0 --log-level error >server.out 2>server.err </dev/null &")
+    try wait { !self.text("server.out").isEmpty }
+    let printed = text("server.out").trimmingCharacters(in: .newlines)
+    port = try #require(printed.split(separator: ":").last.flatMap { UInt16($0) })
+    try write("export SIGNAL_SERVER=http://127.0.0.1:\(port)")
+    let client = try HTTPClient(host: "127.0.0.1", port: port)
+    let cursor = try client.request("GET", "/properties").value("Signal-Revision") ?? ""
+    epoch = String(cursor.prefix { $0 != "." })
+    return port
+  }
+
+  /// Runs a line to its end.
+  func run(_ line: String) throws {
+    let number = begin(line)
+    try write("{ \(local(line))\n} >\(number).out 2>\(number).err </dev/null; echo $? >\(number).status")
+    try wait { self.text("\(number).status").hasSuffix("\n") }
+  }
+
+  /// Starts a line that goes on, and gives it time to begin.
+  func start(_ line: String) throws {
+    let number = begin(line)
+    try write("\(local(line)) >\(number).out 2>\(number).err </dev/null & started=\"$started $!\"")
+    let end = ContinuousClock.now + Self.silence
+    while text("\(number).out").isEmpty, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
+  }
+
+  /// Takes down what came of a line that ran elsewhere.
+  func note(_ line: String, _ output: [String]) {
+    notes[begin(line)] = output.joined(separator: "\n")
+  }
+
+  /// Stops what goes on, when it has had time to put out the rest.
+  func settle() throws {
+    Thread.sleep(forTimeInterval: 1)
+    // Whatever runs tests may have blocked the signals that ask.
+    try write("kill -KILL $started; wait $started 2>/dev/null; echo >settled")
+    try wait { self.text("settled") == "\n" }
+  }
+
+  /// What has come of the lines, without what is another each time.
+  func record() -> [TourRecord] {
+    lines.indices.map { number in
+      var output = normal(notes[number] ?? text("\(number).out"))
+      let status = text("\(number).status").trimmingCharacters(in: .newlines)
+      if !status.isEmpty, status != "0" { output.append("(exit \(status))") }
+      return TourRecord(line: lines[number].replacing("\n", with: " ↵ "), output: output)
+    }
+  }
+
+  /// Ends the shell and the server.
+  func end() {
+    try? write("kill -KILL $(jobs -p) 2>/dev/null; exit")
+    try? input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  // MARK: Lines
+
+  private func begin(_ line: String) -> Int {
+    lines.append(line)
+    return lines.count - 1
+  }
+
+  /// The line for this server, and this program.
+  private func local(_ line: String) -> String {
+    line.replacing("localhost:8080", with: "localhost:\(port)")
+      .replacing(".build/release/signal-server", with: "'\(Self.executable.path)'")
+  }
+
+  private func write(_ line: String) throws {
+    try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+  }
+
+  private func text(_ file: String) -> String {
+    (try? String(contentsOf: folder.appending(path: file), encoding: .utf8)) ?? ""
+  }
+
+  private func wait(_ isDone: () -> Bool) throws {
+    let end = ContinuousClock.now + Self.patience
+    while !isDone() {
+      try #require(ContinuousClock.now < end, "no end of: \(lines.last ?? "the start")")
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+  }
+
+  /// The lines of an output, without times, the epoch and the port.
+  private func normal(_ output: String) -> [String] {
+    output.replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "<time>")
+      .replacing(/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]+ GMT/, with: "<date>")
+      .replacing(/\b\d\d:\d\d:\d\d(\.\d+)?/, with: "<clock>")
+      .replacing(epoch, with: "<epoch>")
+      .replacing(":\(port)", with: ":8080")
+      .split(separator: /\r?\n/).map(String.init)
+  }
+
+  // MARK: Programs
+
+  /// Beside the tests, where the package manager puts it.
+  static let executable: URL = {
+    var folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    while folder.path != "/", find("signal-server", in: [folder.path]) == nil { folder.deleteLastPathComponent() }
+    return folder.appending(path: "signal-server")
+  }()
+
+  /// A program on the path.
+  static func find(
+    _ name: String,
+    in folders: [String] = (ProcessInfo.processInfo.environment["PATH"] ?? "").components(separatedBy: ":")
+  ) -> String? {
+    folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  static func emptyFile(_ file: URL) throws -> FileHandle {
+    _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+    return try FileHandle(forWritingTo: file)
+  }
+}
