@@ -174,7 +174,8 @@ final class Connection: LoopMember {
     return 0
   }
 
-  private func proceedLater(on loop: isolated EventLoop) {
+  /// Goes on with the input later in this turn.
+  func proceedLater(on loop: isolated EventLoop) {
     guard !willProceed else { return }
     willProceed = true
     loop.proceedLater(self)
@@ -254,8 +255,9 @@ final class Connection: LoopMember {
   func resume(on loop: isolated EventLoop) {
     guard state == .open else { return }
     if isServing { return }
-    if output.isEmpty { serve(on: loop) } else { flush(on: loop) }
-    if state == .open && session.takesInput && output.isEmpty { serve(on: loop) }
+    if !output.isEmpty { flush(on: loop) }
+    // Also while output waits: no edge will tell again that there is input.
+    serve(on: loop)
   }
 
   func setDeadline(after timeout: Duration, on loop: isolated EventLoop) {

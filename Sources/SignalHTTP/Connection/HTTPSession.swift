@@ -19,6 +19,7 @@ final class HTTPService {
 ///
 ///     head ──▶ (body) ──▶ handled ──▶ head …
 ///                            ├─ later ──▶ waiting ── answer ──▶ head …
+///                            ├─ event stream: its session takes over, until the last chunk ──▶ head …
 ///                            └─ upgrade: another session takes over
 final class HTTPSession: Session {
   private enum Phase {
@@ -48,6 +49,26 @@ final class HTTPSession: Session {
   init(_ service: HTTPService, isRefusing: Bool) {
     self.service = service
     self.isRefusing = isRefusing
+  }
+
+  /// What it takes to go on with requests behind a stream of events.
+  struct Continuation {
+    fileprivate let service: HTTPService
+    /// Goes on, so that a responder of an earlier request cannot answer a later one.
+    fileprivate let sequence: UInt32
+  }
+
+  /// A session for the requests behind a stream.
+  init(_ continuation: Continuation) {
+    service = continuation.service
+    sequence = continuation.sequence
+    isRefusing = false
+  }
+
+  /// Takes the connection over behind the last chunk of a stream.
+  func begin(behindStreamOn connection: Connection, on loop: isolated EventLoop) {
+    connection.become(self)
+    setDeadline(connection, on: loop)
   }
 
   var takesInput: Bool {
@@ -192,7 +213,9 @@ final class HTTPSession: Session {
     case .eventStream(let handler):
       let isChunked = response.canChunk
       response.endAsStream()
-      return EventStream(on: connection, handler: handler, isChunked: isChunked)
+      return EventStream(
+        on: connection, handler: handler, isChunked: isChunked,
+        continuation: response.keepsAlive ? Continuation(service: service, sequence: sequence) : nil)
     }
   }
 
@@ -200,10 +223,15 @@ final class HTTPSession: Session {
     connection.become(next)
     switch next {
     case let socket as WebSocket: socket.open(on: loop)
-    case let stream as EventStream: stream.open(on: loop)
+    case let stream as EventStream:
+      stream.open(on: loop)
+      // The end of such a peer has been told before; it may still read what there is.
+      if connection.session === stream, connection.peerIsEnding {
+        stream.close(comment: "the client has ended its side", on: loop)
+      }
     default: preconditionFailure("A request can become a WebSocket or an event stream.")
     }
-    if loop.isDraining { next.drain(connection, on: loop) }
+    if loop.isDraining { connection.drain(on: loop) }
   }
 
   private func refuse(_ error: HTTPParseError, _ output: inout [UInt8]) {

@@ -85,7 +85,7 @@ struct ResponseWriter {
   /// Ends the head of a response whose content has no end yet.
   mutating func endAsStream() {
     if !canChunk { keepsAlive = false }
-    head?.end(canChunk ? .chunked : .untilClose, canChunk ? .implied : .closes, to: &output)
+    head?.end(canChunk ? .chunked : .untilClose, persistence, to: &output)
   }
 
   private var persistence: Persistence {

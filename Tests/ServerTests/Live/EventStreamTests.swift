@@ -125,7 +125,7 @@ struct EventStreamTests {
     #expect(try stream.next(2).allSatisfy { $0.comment == "still here" })
   }
 
-  @Test func `what a client sends behind its request is ignored`() throws {
+  @Test func `what a client sends behind its request waits until the stream ends`() throws {
     let server = try TestServer()
     let client = try server.connect(sending: "GET /events?match=** HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\n\r\n")
     #expect(try client.receive(upTo: "\"type\":\"live\"").hasPrefix("HTTP/1.1 200"))
