@@ -15,7 +15,7 @@ import Synchronization
 /// A server is started once. Dropping it does not stop it; `shutdown` does.
 public final class Server: Sendable {
   /// Makes what answers the requests of one loop; called once per loop, on it.
-  typealias HandlerFactory = @Sendable (isolated EventLoop) -> any RequestHandler
+  typealias HandlerFactory = @Sendable (ServedHosts.Listening, isolated EventLoop) -> any RequestHandler
 
   private enum Phase {
     case idle
@@ -41,7 +41,7 @@ public final class Server: Sendable {
     _ configuration: ServerConfiguration = ServerConfiguration(),
     handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> HTTPReply
   ) {
-    self.init(configuration) { _ in ClosureHandler(handler) }
+    self.init(configuration) { _, _ in ClosureHandler(handler) }
   }
 
   init(_ configuration: ServerConfiguration, makeHandler: @escaping HandlerFactory) {
@@ -85,10 +85,11 @@ public final class Server: Sendable {
     }
     precondition(isFirst, "A server is started once.")
 
+    let listening = listening(on: address)
     let connections = loops.map { _ in LoopConnections(limits: configuration.limits) }
     for (loop, own) in zip(loops, connections) {
       loop.submit { [makeHandler] loop in
-        loop.setAcceptor(Acceptor(handler: makeHandler(loop), connections: own, all: connections))
+        loop.setAcceptor(Acceptor(handler: makeHandler(listening, loop), connections: own, all: connections))
       }
     }
     // The listener is made on its loop; until then the system's queue holds who comes. From here on the descriptor is
@@ -108,6 +109,19 @@ public final class Server: Sendable {
       }
       loop.startListening(listener)
     }
+  }
+
+  /// What requests may call the server because of where it listens.
+  private func listening(on address: SocketAddress) -> ServedHosts.Listening {
+    let host = address.host
+    guard host == "0.0.0.0" || host == "::" else {
+      // Without a zone, which no request names.
+      return ServedHosts.Listening(
+        names: [configuration.host, String(host.prefix { $0 != "%" })], isEverywhere: false)
+    }
+    // The name by which other machines know this one, also as mDNS has it (RFC 6762 §3).
+    let machine = machineName()
+    return ServedHosts.Listening(names: machine.isEmpty ? [] : [machine, "\(machine).local"], isEverywhere: true)
   }
 
   /// Starts, if that has not been done, and returns when the server has shut down.

@@ -20,7 +20,7 @@ final class Conversation {
 
   init() throws {
     guard let epoch = Epoch(Self.epoch) else { throw Fault("no epoch") }
-    server = try TestServer(store: PropertyStore(epoch: epoch))
+    server = try TestServer(store: PropertyStore(epoch: epoch), hosts: [])
   }
 
   /// A text of a transcript with something in place of what may be anything.

@@ -88,7 +88,8 @@ import Testing
     // What can be wrong with a request only.
     let ofRequests: Set<Problem.Code> = [
       .badQuery, .unknownParameter, .partialContent, .originRefused, .pointerNotFound, .noSuchRoute, .noSuchTimer,
-      .methodNotAllowed, .notAcceptable, .unsupportedEncoding, .unsupportedPatch,
+      .methodNotAllowed, .notAcceptable, .unsupportedEncoding, .unsupportedPatch, .misdirected,
+      .notImplemented,
     ]
     #expect(
       try Set(schema.strings(at: ["error", "properties", "error", "properties", "code", "enum"]))

@@ -66,6 +66,7 @@ struct PrecedenceTests {
   /// For every setting a value that is not its default, as it is written.
   private static func other(_ setting: Setting) -> String {
     let text = setting.text(in: Settings())
+    if setting.name == "hosts" { return "a.example" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
     let candidates = ["7", "20s", "11s", "2KiB", "debug", "json"]
@@ -191,6 +192,11 @@ struct RefusalTests {
       (
         Start(file: "origins: [https://a/]"),
         "origins: 'https://a/' is not a list of origins such as https://app.example:8443, or \"*\" (f.yaml:1)"
+      ),
+      (
+        Start(file: "hosts: [a.example:80]"),
+        "hosts: 'a.example:80' is not a list of names or addresses without a port such as signals.example.com, or \"*\" "
+          + "(f.yaml:1)"
       ),
       (
         Start(environment: ["SIGNAL_PROT": "1"]),

@@ -10,11 +10,15 @@ package final class TestServer: Sendable {
   package let port: UInt16
 
   /// Starts a server of a store; two loops unless told otherwise, so that hand-over between loops is tested always.
+  ///
+  /// - Parameter hosts: the names it answers to, where `live` has none: any, so that a test can call it as it likes.
   package init(
     store: PropertyStore = .forTests(), live: LiveConfiguration = LiveConfiguration(), limits: Limits = Limits(),
-    loops: Int = 2
+    loops: Int = 2, hosts: [String] = ["*"]
   ) throws {
     self.store = store
+    var live = live
+    if live.hosts.isEmpty { live.hosts = hosts }
     server = Server(ServerConfiguration(port: 0, loops: loops, limits: limits), store: store, live: live)
     try server.start()
     port = server.address?.port ?? 0

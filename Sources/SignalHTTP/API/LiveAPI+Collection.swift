@@ -36,10 +36,11 @@ extension LiveAPI {
   }
 
   func transact(
-    _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter
+    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
   ) throws(APIError) {
     _ = try Query(head, [])
     try refuseEncoding(head)
+    let body = try body.read()
     let operations = try problem { () throws(Problem) in
       try body.withSpan { bytes throws(Problem) in
         try TransactionRequest.operations(bytes, service.configuration, limit: service.store.limits.operations)
@@ -69,8 +70,9 @@ extension LiveAPI {
   func openEvents(
     _ head: borrowing RequestHead, _ response: inout ResponseWriter
   ) throws(APIError) -> Disposition {
-    let query = try Query(head, Self.subscriptionParameters + (head.wantsUpgrade ? ["batch"] : []))
-    let isWebSocket = head.wantsUpgrade
+    // A key without an upgrade is a handshake that a proxy has cut: refused, where a stream of events would be no answer.
+    let isWebSocket = (head.wantsUpgrade || head.has(.secWebSocketKey)) && head.knownMethod == .get
+    let query = try Query(head, Self.subscriptionParameters + (isWebSocket ? ["batch"] : []))
     let isBatched = isWebSocket ? try query.bool("batch") ?? false : false
     var resumption: Cursor?
     if !isWebSocket, let field = try parsing({ () throws(HTTPParseError) in try head.single(.lastEventID) }) {
@@ -96,6 +98,10 @@ extension LiveAPI {
     response.field("Cache-Control", "no-store")
     // Some proxies collect a response before they pass it on, unless they are told.
     response.field("X-Accel-Buffering", "no")
+    if head.knownMethod == .head {
+      response.endAsStream()
+      return .answered
+    }
     return .eventStream(EventStreamSession(service, first))
   }
 

@@ -5,8 +5,12 @@ import SignalStore
 
 /// What an expression means to the server: `POST /expressions/explain` (`docs/protocol.md` §2.8).
 extension LiveAPI {
-  func explain(_ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter) throws(APIError) {
+  func explain(
+    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
+  ) throws(APIError) {
     _ = try Query(head, [])
+    try refuseEncoding(head)
+    let body = try body.read()
     let request = try problem { () throws(Problem) in
       try body.withSpan { bytes throws(Problem) in try ExplainRequest(bytes, service.configuration) }
     }

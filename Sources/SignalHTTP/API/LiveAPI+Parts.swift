@@ -25,8 +25,13 @@ extension LiveAPI {
   }
 
   func refuseEncoding(_ head: borrowing RequestHead) throws(APIError) {
-    guard let encoding = head[.contentEncoding], !encoding.equalsIgnoringCase("identity") else { return }
-    throw .problem(Problem(.unsupportedEncoding, "A body with Content-Encoding \"\(encoding.string)\" is not taken."))
+    try head.forEachElement(of: .contentEncoding) { encoding throws(APIError) in
+      guard !encoding.equalsIgnoringCase("identity") else { return }
+      var problem = Problem(
+        .unsupportedEncoding, "A body with Content-Encoding \"\(encoding.string)\" is not taken.")
+      problem.acceptsEncoding = true
+      throw .problem(problem)
+    }
   }
 
   func jsonValue(_ body: ByteView) throws(APIError) -> JSONText {

@@ -5,16 +5,15 @@ import SignalStore
 /// `PATCH /properties/{path}`: a value made of the one that is there (`docs/protocol.md` §2.1, "Patches").
 extension LiveAPI {
   func patchProperty(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
   ) throws(APIError) {
     let query = try Query(head, ["always", "if", "ttl"])
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
-    let patch = try ValuePatch(head, body, service.configuration)
     let always = try query.bool("always") ?? false
     let ttl = try query.duration("ttl")
-    let condition = try condition(head)
-    let filter = try query.one("if")
+    let (condition, filter) = try conditions(head, query, body)
+    let patch = try ValuePatch(head, body, service.configuration)
     let result = try problem { () throws(Problem) in
       try service.patch(path, patch, condition, filter: filter, always: always, ttl: ttl)
     }
@@ -40,7 +39,7 @@ enum ValuePatch: Equatable {
   static let mediaTypes: StaticString = "application/merge-patch+json, application/json-patch+json"
 
   /// Reads the body of a request by its media type.
-  init(_ head: borrowing RequestHead, _ body: ByteView, _ configuration: LiveConfiguration) throws(APIError) {
+  init(_ head: borrowing RequestHead, _ body: RequestBody, _ configuration: LiveConfiguration) throws(APIError) {
     var type: MediaType?
     do throws(HTTPParseError) {
       type = try head.single(.contentType).map { value throws(HTTPParseError) in try MediaType(value) }
@@ -53,6 +52,7 @@ enum ValuePatch: Equatable {
       problem.acceptsPatch = true
       throw .problem(problem)
     }
+    let body = try body.read()
     // Two levels stand around a value in a JSON Patch.
     let limits = JSONLimits(bytes: body.count, depth: configuration.values.depth + 2)
     let text: JSONText
@@ -95,7 +95,7 @@ extension LiveService {
       } catch {
         throw problem(error, nil, store.revision)
       }
-      return try update(path, condition, filter: filter) { current, revision throws(Problem) in
+      return try update(path, condition, filter: filter, needsValue: true) { current, revision throws(Problem) in
         guard let current else { throw notFound(path, at: revision) }
         do throws(JSONPatchError) {
           return .set(try patch.apply(to: current.value), always: always, ttl: ttl, holder: holder)

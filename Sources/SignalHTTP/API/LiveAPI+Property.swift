@@ -31,23 +31,24 @@ extension LiveAPI {
     _ path: PropertyPath, _ found: StoredValue?, _ revision: Revision, _ pointer: String?,
     _ head: borrowing RequestHead, _ response: inout ResponseWriter
   ) throws(APIError) {
+    // RFC 9110 §13.2.1: conditions are judged only where the answer without them would be a success.
+    guard let found else { throw .problem(service.notFound(path, at: revision)) }
+    let value = if let pointer { try part(of: found.value, pointer, at: revision) } else { found.value }
     // RFC 9110 §13.2.2: If-Match or, without it, If-Unmodified-Since; then If-None-Match or, without it,
     // If-Modified-Since.
     let isMatched = try matches(.ifMatch, head, found, .strong)
     if isMatched == false || (isMatched == nil && !unmodifiedSince(head).holds(for: found, in: service.store.epoch)) {
       var problem = Problem(.preconditionFailed, "The condition does not hold for the present value.")
-      problem.current = found.map(service.currentText) ?? .null
+      problem.current = service.currentText(found)
       problem.cursor = cursor(revision)
       throw .problem(problem)
     }
-    guard let found else { throw .problem(service.notFound(path, at: revision)) }
     let noneMatch = try matches(.ifNoneMatch, head, found, .weak)
     if noneMatch == true || (noneMatch == nil && !isModified(found, head)) {
       response.begin(.notModified)
       appendValidators(found, revision, &response)
       return response.endWithoutBody()
     }
-    let value = if let pointer { try part(of: found.value, pointer, at: revision) } else { found.value }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendValidators(found, revision, &response)
@@ -55,7 +56,7 @@ extension LiveAPI {
   }
 
   func putProperty(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
   ) throws(APIError) {
     let query = try Query(head, ["always", "if", "ttl"])
     let path = try propertyPath(encoded)
@@ -63,12 +64,15 @@ extension LiveAPI {
     // RFC 9110 §9.3.4: most likely a part of a value that is put by mistake as if it were all of it.
     guard !head.has(.contentRange) else { throw .problem(Problem(.partialContent, "Content-Range is not taken.")) }
     let isFormula = head[.contentType].map(isFormulaType) ?? false
-    let result = isFormula ? try define(path, head, query, body) : try set(path, head, query, body)
+    let (condition, filter) = try conditions(head, query, body)
+    let (action, count) = isFormula ? try define(query, body) : try set(query, body)
+    let request = OperationRequest(action, path, if: condition, filter: filter)
+    let result = try problem { () throws(Problem) in try service.carryOut(request) }
     response.begin(result.outcome == .created ? .created : .noContent)
     appendRevision(result.revision, &response)
     if let expires = result.value?.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
     // RFC 9110 §9.3.4: only when the value was kept byte for byte as it came.
-    if let stored = result.value, !isFormula, stored.value.bytes.count == body.count {
+    if let stored = result.value, !isFormula, stored.value.bytes.count == count {
       appendEntityTag(of: stored, &response)
     }
     guard result.outcome == .created else { return response.endWithoutBody() }
@@ -76,26 +80,24 @@ extension LiveAPI {
     response.endWithoutBody()
   }
 
-  private func set(
-    _ path: PropertyPath, _ head: borrowing RequestHead, _ query: Query, _ body: ByteView
-  ) throws(APIError) -> OperationResult {
-    let value = try jsonValue(body)
+  /// The action, and the bytes of the body.
+  private func set(_ query: Query, _ body: RequestBody) throws(APIError) -> (PropertyStore.Operation.Action, Int) {
     let always = try query.bool("always") ?? false
-    return try write(.set(value, always: always, ttl: try query.duration("ttl")), path, head, query)
+    let ttl = try query.duration("ttl")
+    let body = try body.read()
+    return (.set(try jsonValue(body), always: always, ttl: ttl), body.count)
   }
 
   /// Makes the property a computed one.
-  private func define(
-    _ path: PropertyPath, _ head: borrowing RequestHead, _ query: Query, _ body: ByteView
-  ) throws(APIError) -> OperationResult {
+  private func define(_ query: Query, _ body: RequestBody) throws(APIError) -> (PropertyStore.Operation.Action, Int) {
     guard !query.has("always"), !query.has("ttl") else {
       throw .problem(Problem(.badQuery, "\"always\" and \"ttl\" are for values, not for formulas."))
     }
+    let body = try body.read()
     guard let source = String(validating: body.array, as: UTF8.self) else {
       throw .problem(Problem(.badFormula, "The formula is not UTF-8."))
     }
-    let formula = try problem { () throws(Problem) in try service.formula(source) }
-    return try write(.define(formula), path, head, query)
+    return (.define(try problem { () throws(Problem) in try service.formula(source) }), body.count)
   }
 
   /// Whether a `Content-Type` says that the body is an expression, with or without parameters.
@@ -109,19 +111,26 @@ extension LiveAPI {
   ) throws(APIError) {
     let query = try Query(head, ["if"])
     let path = try propertyPath(encoded)
-    let result = try write(.delete, path, head, query)
+    let request = OperationRequest(.delete, path, if: try condition(head), filter: try query.one("if"))
+    let result = try problem { () throws(Problem) in try service.carryOut(request) }
     guard result.outcome != .unchanged else { throw .problem(service.notFound(path, at: result.revision)) }
     response.begin(.noContent)
     appendRevision(result.revision, &response)
     response.endWithoutBody()
   }
 
-  /// Carries out a write under the conditions of the request.
-  private func write(
-    _ action: PropertyStore.Operation.Action, _ path: PropertyPath, _ head: borrowing RequestHead, _ query: Query
-  ) throws(APIError) -> OperationResult {
-    let request = OperationRequest(action, path, if: try condition(head), filter: try query.one("if"))
-    return try problem { () throws(Problem) in try service.carryOut(request) }
+  /// The conditions of a write.
+  ///
+  /// The expression is compiled with the write, and before it only to refuse a request whose body has not come.
+  func conditions(
+    _ head: borrowing RequestHead, _ query: Query, _ body: RequestBody
+  ) throws(APIError) -> (Condition, filter: String?) {
+    let condition = try condition(head)
+    let filter = try query.one("if")
+    if body.isAwaited, let filter {
+      _ = try problem { () throws(Problem) in try service.conditionFilter(filter) }
+    }
+    return (condition, filter)
   }
 
   func condition(_ head: borrowing RequestHead) throws(APIError) -> Condition {

@@ -5,11 +5,12 @@ import SignalStore
 /// Timers: `/timers` and `/timers/{path}` (`docs/protocol.md` §2.10).
 extension LiveAPI {
   func putTimer(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
   ) throws(APIError) {
     _ = try Query(head, [])
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
+    let body = try body.read()
     let request = try problem { () throws(Problem) in
       try body.withSpan { bytes throws(Problem) in try TimerRequest(bytes, service.configuration) }
     }

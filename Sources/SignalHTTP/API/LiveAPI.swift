@@ -5,10 +5,12 @@ import SignalStore
 /// The routes of the product (`docs/protocol.md` §2), for the requests of one loop.
 final class LiveAPI: RequestHandler {
   let service: LiveService
+  private let hosts: ServedHosts
   private let origins: OriginPolicy
 
-  init(_ service: LiveService) {
+  init(_ service: LiveService, _ hosts: ServedHosts) {
     self.service = service
+    self.hosts = hosts
     origins = OriginPolicy(service.configuration.origins)
   }
 
@@ -17,25 +19,69 @@ final class LiveAPI: RequestHandler {
     on loop: isolated EventLoop
   ) -> Disposition {
     do throws(APIError) {
-      try origins.admit(head, &response)
-      return try route(head, body, &response, responder, on: loop)
+      try admit(head, &response)
+      return try answer(try route(head), head, RequestBody(body), &response, responder, on: loop)
     } catch {
       response.refuse(error)
       return .answered
     }
   }
 
-  private func route(
-    _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter, _ responder: HTTPResponder,
+  func refusesByHead(
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
     on loop: isolated EventLoop
-  ) throws(APIError) -> Disposition {
-    guard let route = Route(head.path) else {
-      if head.targetForm == .asterisk, head.knownMethod == .options {
-        response.allow("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-        return .answered
+  ) -> Bool {
+    do throws(APIError) {
+      try admit(head, &response)
+      let route = try route(head)
+      guard route.allows(head.knownMethod) else { throw notAllowed(head, route) }
+      switch head.knownMethod {
+      case .put, .patch, .post:
+        // Each of these reads the body, and so ends there.
+        _ = try answer(route, head, .awaited, &response, responder, on: loop)
+        preconditionFailure("A request with a body was answered without having read it.")
+      default: return false
       }
+    } catch {
+      if case .bodyAwaited = error { return false }
+      response.refuse(error)
+      return true
+    }
+  }
+
+  /// Refuses what is meant for somebody else, and what a foreign page may not do.
+  private func admit(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
+    guard hosts.contains(head.host) else {
+      throw .problem(
+        Problem(
+          .misdirected,
+          "This server is not known as \"\(head.host.string)\"; names besides those it listens on belong in its setting "
+            + "\"hosts\"."))
+    }
+    try origins.admit(head, &response)
+  }
+
+  private func route(_ head: borrowing RequestHead) throws(APIError) -> Route {
+    guard head.knownMethod != nil else {
+      throw .problem(Problem(.notImplemented, "There is no method \"\(head.method)\" here (RFC 9110 §9.1)."))
+    }
+    if head.targetForm == .asterisk { return .server }
+    guard let route = Route(head.path) else {
       throw .problem(Problem(.noSuchRoute, "There is nothing at \"\(head.path.string)\"."))
     }
+    return route
+  }
+
+  private func notAllowed(_ head: borrowing RequestHead, _ route: Route) -> APIError {
+    var problem = Problem(.methodNotAllowed, "\(head.method) is not allowed here.")
+    problem.allowed = route.allowed
+    return .problem(problem)
+  }
+
+  private func answer(
+    _ route: Route, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
+    _ responder: HTTPResponder, on loop: isolated EventLoop
+  ) throws(APIError) -> Disposition {
     switch (route, head.knownMethod) {
     case (_, .options): answerOptions(head, route, &response)
     case (.property(let path), .get), (.property(let path), .head):
@@ -51,7 +97,7 @@ final class LiveAPI: RequestHandler {
     case (.list, .get), (.list, .head): try listProperties(head, &response)
     case (.transactions, .post): try transact(head, body, &response)
     case (.explain, .post): try explain(head, body, &response)
-    case (.events, .get): return try openEvents(head, &response)
+    case (.events, .get), (.events, .head): return try openEvents(head, &response)
     case (.description, .get), (.description, .head):
       _ = try Query(head, [])
       response.begin(.ok)
@@ -60,10 +106,7 @@ final class LiveAPI: RequestHandler {
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
       answerHealth(loop.isDraining ? "draining" : "ready", isWell: !loop.isDraining, &response)
-    default:
-      var problem = Problem(.methodNotAllowed, "\(head.method) is not allowed here.")
-      problem.allowed = route.allowed
-      throw .problem(problem)
+    default: throw notAllowed(head, route)
     }
     return .answered
   }
@@ -71,13 +114,28 @@ final class LiveAPI: RequestHandler {
   private func answerOptions(_ head: borrowing RequestHead, _ route: Route, _ response: inout ResponseWriter) {
     if head.has(.accessControlRequestMethod), origins.isCrossOrigin(head) {
       response.addCommonField("Access-Control-Allow-Methods", route.allowed)
-      response.addCommonField(
-        "Access-Control-Allow-Headers", "Content-Type, If-Match, If-None-Match, Last-Event-ID")
+      response.addCommonField("Access-Control-Allow-Headers") { Self.appendReadFields(to: &$0) }
       response.addCommonField("Access-Control-Max-Age", "600")
     }
     // RFC 5789 §3.1.
     if case .property = route { response.addCommonField("Accept-Patch", ValuePatch.mediaTypes) }
     response.allow(route.allowed)
+  }
+
+  /// The fields of a request that the API reads and a page may set, so those that a preflight allows.
+  ///
+  /// What the browser sets by itself (`Origin`, `Host`, those of an upgrade) is not among them. A test compares them with
+  /// the fields that the sources of this folder name.
+  static let readFields: [KnownField] = [
+    .accept, .contentEncoding, .contentRange, .contentType, .ifMatch, .ifModifiedSince, .ifNoneMatch,
+    .ifUnmodifiedSince, .lastEventID,
+  ]
+
+  private static func appendReadFields(to value: inout [UInt8]) {
+    for (index, field) in readFields.enumerated() {
+      if index > 0 { value.append(literal: ", ") }
+      value.append(literal: field.name)
+    }
   }
 
   private func answerHealth(_ status: StaticString, isWell: Bool, _ response: inout ResponseWriter) {
@@ -97,6 +155,8 @@ enum APIError: Error {
   /// It breaks the syntax of RFC 9110 in a field that only the API reads; the connection goes on.
   case request(HTTPParseError)
   case problem(Problem)
+  /// It is no refusal: whatever the head alone decides has been decided, and the body is to be asked for.
+  case bodyAwaited
 }
 
 /// What stands at a path.
@@ -105,6 +165,8 @@ private enum Route {
   case signal(ByteView)
   case timer(ByteView)
   case list, timers, transactions, events, explain, live, ready, description
+  /// All of it: `OPTIONS *`.
+  case server
 
   init?(_ path: ByteView) {
     if let rest = path.dropping("/properties/") {
@@ -113,7 +175,7 @@ private enum Route {
       self = .signal(rest)
     } else if let rest = path.dropping("/timers/") {
       self = .timer(rest)
-    } else if let fixed = Self.fixed.first(where: { path.equals($0.path) }) {
+    } else if let fixed = Self.fixed.first(where: { path.isEquivalent(to: $0.path) }) {
       self = fixed.route
     } else {
       return nil
@@ -134,17 +196,24 @@ private enum Route {
     case .property: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
     case .timer: "GET, HEAD, PUT, DELETE, OPTIONS"
     case .signal, .transactions, .explain: "POST, OPTIONS"
-    case .events: "GET, OPTIONS"
-    case .list, .timers, .live, .ready, .description: "GET, HEAD, OPTIONS"
+    case .list, .timers, .events, .live, .ready, .description: "GET, HEAD, OPTIONS"
+    case .server: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
     }
+  }
+
+  func allows(_ method: HTTPMethod.Known?) -> Bool {
+    guard let method else { return false }
+    return FieldList(ByteView(allowed)).contains { $0.equals(method.literal) }
   }
 }
 
 extension ByteView {
   /// What is behind a beginning; nil when it begins otherwise, or when nothing is behind.
   fileprivate func dropping(_ beginning: StaticString) -> ByteView? {
-    let prefix = ByteView(beginning)
-    guard count > prefix.count, self[0..<prefix.count].equals(prefix) else { return nil }
-    return self[prefix.count..<count]
+    guard let end = PercentEncoding.end(of: beginning, in: self), end < count else { return nil }
+    return self[end..<count]
   }
+
+  /// Whether it is this path, perhaps with unreserved characters percent-encoded.
+  fileprivate func isEquivalent(to path: StaticString) -> Bool { PercentEncoding.end(of: path, in: self) == count }
 }

@@ -84,6 +84,9 @@ public struct LiveLimits: Sendable {
 
 /// How properties are served: over REST, WebSocket and server-sent events.
 public struct LiveConfiguration: Sendable {
+  /// Names and addresses under which the server answers, besides those it listens on and the loopback interface's own:
+  /// `signals.example.com`, without a port, or `*` for any.
+  public var hosts: [String]
   /// Origins of pages, besides the server's own, that may write and watch: `https://example.com`, or `*` for any.
   public var origins: [String]
   /// What one client may ask for.
@@ -99,9 +102,10 @@ public struct LiveConfiguration: Sendable {
 
   /// A configuration in which everything has its default unless given.
   public init(
-    origins: [String] = [], limits: LiveLimits = LiveLimits(), values: JSONLimits = JSONLimits(),
+    hosts: [String] = [], origins: [String] = [], limits: LiveLimits = LiveLimits(), values: JSONLimits = JSONLimits(),
     paths: PathLimits = PathLimits(), expressions: CELLimits = CELLimits()
   ) {
+    self.hosts = hosts
     self.origins = origins
     self.limits = limits
     self.values = values

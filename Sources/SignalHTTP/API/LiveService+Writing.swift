@@ -17,10 +17,15 @@ extension LiveService {
       do {
         return try store.carryOut(operation)
       } catch {
+        if case .conditionFailed(_, nil, let revision) = error, operation.isDeletion {
+          throw notFound(request.path, at: revision)
+        }
         throw problem(error, inTransaction: false)
       }
     }
-    return try update(request.path, request.condition, filter: request.filter) { _, _ in operation.action }
+    return try update(
+      request.path, request.condition, filter: request.filter, needsValue: operation.isDeletion
+    ) { _, _ in operation.action }
   }
 
   /// The write as the store takes it.
@@ -33,14 +38,18 @@ extension LiveService {
 
   /// Carries out a write that depends on what is there: on an expression, or because it is made of the present value.
   ///
-  /// - Parameter make: Makes the write of the present value, nil when there is none, and the revision of the store.
+  /// - Parameters:
+  ///   - needsValue: Whether there is nothing to do where there is no value: that is `not_found` then, whatever the
+  ///     conditions say, which are judged only where the answer without them would be a success (RFC 9110 §13.2.1).
+  ///   - make: Makes the write of the present value, nil when there is none, and the revision of the store.
   func update(
-    _ path: PropertyPath, _ condition: Condition, filter source: String?,
+    _ path: PropertyPath, _ condition: Condition, filter source: String?, needsValue: Bool = false,
     _ make: (StoredValue?, Revision) throws(Problem) -> PropertyStore.Operation.Action
   ) throws(Problem) -> OperationResult {
     let filter = try source.map { source throws(Problem) in try conditionFilter(source) }
     for _ in 0..<Self.writeAttempts {
       let (current, revision) = store.read(bytes: path.bytes.span)
+      if needsValue, current == nil { throw notFound(path, at: revision) }
       guard condition.holds(for: current, in: store.epoch), filter?.holds(forPath: path, current) ?? true else {
         throw preconditionFailed(current, at: revision)
       }
@@ -108,6 +117,10 @@ extension LiveService {
   private var contended: Problem {
     Problem(.contended, "Others have changed the property \(Self.writeAttempts) times while it was to be written.")
   }
+}
+
+extension PropertyStore.Operation {
+  fileprivate var isDeletion: Bool { if case .delete = action { true } else { false } }
 }
 
 extension Problem {

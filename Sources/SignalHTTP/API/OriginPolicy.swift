@@ -32,7 +32,12 @@ struct OriginPolicy {
     throw .problem(
       Problem(
         .originRefused,
-        "The origin \"\(origin.bytes.string)\" is neither this server's nor listed in the setting \"origins\"."))
+        "The origin \"\(origin.bytes.string)\" is neither that of \"Host\" (http://\(authority(of: head))) nor listed in "
+          + "the setting \"origins\"; a proxy on the way has to pass \"Host\" on as it came."))
+  }
+
+  private func authority(of head: borrowing RequestHead) -> String {
+    head.host.string + (head.port.map { ":\($0)" } ?? "")
   }
 
   /// Whether the request comes from a listed page of another origin, so that a preflight has to be answered.

@@ -34,6 +34,7 @@ struct Problem: Error {
     case noSuchTimer = "no_such_timer"
     case noSuchSubscription = "no_such_subscription"
     case originRefused = "origin_refused"
+    case misdirected
     case notFound = "not_found"
     case pointerNotFound = "pointer_not_found"
     case noSuchRoute = "no_such_route"
@@ -45,6 +46,7 @@ struct Problem: Error {
     case unsupportedEncoding = "unsupported_encoding"
     case unsupportedPatch = "unsupported_patch"
     case partialContent = "partial_content"
+    case notImplemented = "not_implemented"
     case contended
     case storeFull = "store_full"
     case badFormula = "bad_formula"
@@ -70,6 +72,8 @@ struct Problem: Error {
       case .preconditionFailed: 412
       case .bodyTooLarge: 413
       case .unsupportedEncoding, .unsupportedPatch: 415
+      case .misdirected: 421
+      case .notImplemented: 501
       case .contended: 503
       case .storeFull, .tooManyComputed: 507
       }
@@ -100,6 +104,7 @@ struct Problem: Error {
       case .noSuchTimer: "There is no such timer"
       case .noSuchSubscription: "There is no such subscription"
       case .originRefused: "The origin is not allowed"
+      case .misdirected: "The request is meant for another server"
       case .notFound: "There is no such property"
       case .pointerNotFound: "The value has no such part"
       case .noSuchRoute: "There is nothing here"
@@ -112,6 +117,7 @@ struct Problem: Error {
       case .bodyTooLarge: "The value is too large"
       case .unsupportedEncoding: "The content encoding is not supported"
       case .partialContent: "The body is a part of a value"
+      case .notImplemented: "There is no such method"
       case .contended: "Too many write at once"
       case .storeFull: "The store is full"
       case .badFormula: "The formula is not valid"
@@ -142,6 +148,8 @@ struct Problem: Error {
   var allowed: StaticString?
   /// For `unsupported_patch`: whether to say what is supported.
   var acceptsPatch = false
+  /// For `unsupported_encoding`: whether to say what is supported.
+  var acceptsEncoding = false
 
   init(_ code: Code, _ detail: String, position: Int? = nil) {
     self.code = code

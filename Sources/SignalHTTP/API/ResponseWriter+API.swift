@@ -16,6 +16,7 @@ extension ResponseWriter {
       close()
       refuse(error)
     case .problem(let problem): refuse(problem)
+    case .bodyAwaited: preconditionFailure("A body that is to be asked for is no refusal.")
     }
   }
 
@@ -25,6 +26,8 @@ extension ResponseWriter {
     field("Content-Type", "application/problem+json")
     if let allowed = problem.allowed { field("Allow", allowed) }
     if problem.acceptsPatch { field("Accept-Patch", ValuePatch.mediaTypes) }
+    // RFC 9110 §15.5.16: which codings the request may have, so that this is not taken for the media type.
+    if problem.acceptsEncoding { field("Accept-Encoding", "identity") }
     if let cursor = problem.cursor { field("Signal-Revision") { cursor.write(to: &$0) } }
     var text: [UInt8] = []
     problem.write(to: &text, asDocument: true)

@@ -16,9 +16,10 @@ extension Server {
     live: LiveConfiguration = LiveConfiguration()
   ) {
     let watchers = Watchers()
-    self.init(configuration) { loop in
+    self.init(configuration) { listening, loop in
       LiveAPI(
-        LiveService(store: store, configuration: live, limits: configuration.limits, watchers: watchers, on: loop))
+        LiveService(store: store, configuration: live, limits: configuration.limits, watchers: watchers, on: loop),
+        ServedHosts(live.hosts, listeningOn: listening))
     }
   }
 }

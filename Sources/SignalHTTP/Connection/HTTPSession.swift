@@ -156,7 +156,10 @@ final class HTTPSession: Session {
       collector = BodyCollector(sized: length)
     case .chunked: collector = BodyCollector()
     }
-    if head.expectsContinue, position == view.count { output.appendContinue() }
+    if head.expectsContinue, position == view.count {
+      if refusesByHead(head, &output, connection, on: loop) { return nil }
+      output.appendContinue()
+    }
     guard try collector.take(view, &position, service.limits.http) else {
       phase = .body(HTTPRequest(copying: head, body: []), collector)
       return nil
@@ -217,6 +220,26 @@ final class HTTPSession: Session {
         on: connection, handler: handler, isChunked: isChunked,
         continuation: response.keepsAlive ? Continuation(service: service, sequence: sequence) : nil)
     }
+  }
+
+  /// Refuses a request before its body is asked for, if the head alone decides that.
+  ///
+  /// The connection ends, because a client that has been refused need not send the body that it has announced
+  /// (RFC 9110 §10.1.1).
+  private func refusesByHead(
+    _ head: borrowing RequestHead, _ output: inout [UInt8], _ connection: Connection, on loop: isolated EventLoop
+  ) -> Bool {
+    if isRefusing {
+      _ = handle(head, head.bytes[0..<0], &output, connection, on: loop)
+      return true
+    }
+    var lent: [UInt8] = []
+    swap(&lent, &output)
+    var response = ResponseWriter(appendingTo: consume lent, for: head, mayKeepAlive: false, service.clock)
+    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence)
+    isClosing = service.handler.refusesByHead(head, &response, responder, on: loop)
+    output = response.output
+    return isClosing
   }
 
   private func begin(_ next: any Session, _ connection: Connection, on loop: isolated EventLoop) {

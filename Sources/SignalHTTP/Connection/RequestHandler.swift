@@ -11,6 +11,22 @@ protocol RequestHandler: AnyObject {
     _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter, _ responder: HTTPResponder,
     on loop: isolated EventLoop
   ) -> Disposition
+
+  /// Refuses a request whose client waits for 100 (Continue) before it sends the body, if the head alone decides that.
+  ///
+  /// Returns whether it has written the refusal; nothing else may have happened.
+  func refusesByHead(
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
+    on loop: isolated EventLoop
+  ) -> Bool
+}
+
+extension RequestHandler {
+  /// Refuses nothing before its body has come.
+  func refusesByHead(
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
+    on loop: isolated EventLoop
+  ) -> Bool { false }
 }
 
 /// What becomes of a request.

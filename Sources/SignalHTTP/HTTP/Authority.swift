@@ -80,6 +80,11 @@ package struct Authority {
     return hasGap ? groups <= 7 : groups == 8
   }
 
+  /// Whether a host is an address and not a name.
+  static func isAddress(_ host: ByteView) -> Bool {
+    host.count > 0 && (host.byte(at: 0) == ASCII.openBracket || isIPv4(host))
+  }
+
   /// Four decimal numbers up to 255, without leading zeros.
   private static func isIPv4(_ text: ByteView) -> Bool {
     var parts = 0

@@ -4,7 +4,7 @@
 /// the connection, and draws the conclusions at the end of the head (RFC 9112 §3.2, §6, §9.3).
 ///
 /// Everything that two readers could understand differently is refused: both framings, repeated or listed lengths
-/// even when they are equal, leading zeros, codings other than one final `chunked`.
+/// even when they are equal, codings other than one final `chunked`.
 struct FramingFields {
   private var contentLength: Int?
   private var codings = TransferCodings()
@@ -52,9 +52,10 @@ struct FramingFields {
     if index.minorVersion == 0 || index.framing == .none || index.framing == .sized(0) { index.expectsContinue = false }
   }
 
-  /// One decimal number without sign, leading zero or anything around it (RFC 9110 §8.6).
+  /// One decimal number without sign or anything around it (RFC 9110 §8.6); zeros before it mean nothing.
   private static func length(_ value: ByteView) throws(HTTPParseError) -> Int {
-    guard value.count > 0, value.byte(at: 0) != ASCII.zero || value.count == 1 else { throw .malformedContentLength }
+    // As many digits as the greatest number has.
+    guard value.count > 0, value.count <= 19 else { throw .malformedContentLength }
     var length = 0
     for byte in value {
       guard ASCII.isDigit(byte) else { throw .malformedContentLength }

@@ -31,6 +31,8 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   case methodTooLong = "method_too_long"
   /// The target has none of the four forms, or a form that does not belong to the method, or a forbidden character.
   case malformedTarget = "malformed_target"
+  /// An absolute target with the scheme `https` on a connection without TLS.
+  case securedTarget = "secured_target"
   /// The target is longer than `HTTPLimits.targetBytes`.
   case targetTooLong = "target_too_long"
   /// A request of HTTP/1.1 without `Host`.
@@ -65,7 +67,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
 
   // RFC 9112 §6: where the body ends.
 
-  /// `Content-Length` is not one decimal number without leading zeros.
+  /// `Content-Length` is not one decimal number of at most 19 digits.
   case malformedContentLength = "malformed_content_length"
   /// More than one `Content-Length`, be they equal or not.
   case repeatedContentLength = "repeated_content_length"
@@ -125,6 +127,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
     case .targetTooLong: "target_too_long"
     case .headTooLarge, .tooManyFields, .trailersTooLarge: "head_too_large"
     case .bodyTooLarge: "body_too_large"
+    case .securedTarget: "misdirected"
     case .unsupportedTransferCoding, .unsupportedTunnel: "not_implemented"
     case .unsupportedVersion: "version_not_supported"
     case .unsupportedExpectation: "expectation_failed"
@@ -138,6 +141,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
     case .targetTooLong: .uriTooLong
     case .headTooLarge, .tooManyFields, .trailersTooLarge: .requestHeaderFieldsTooLarge
     case .bodyTooLarge: .contentTooLarge
+    case .securedTarget: .misdirectedRequest
     case .unsupportedTransferCoding, .unsupportedTunnel: .notImplemented
     case .unsupportedVersion: .httpVersionNotSupported
     case .unsupportedExpectation: .expectationFailed
@@ -174,6 +178,7 @@ extension HTTPParseError: CustomStringConvertible {
     case .malformedMethod: "The method is not a token (RFC 9110 §9.1)."
     case .methodTooLong: "The method is longer than any that is served here (RFC 9112 §3)."
     case .malformedTarget: "The target is malformed, or not of a form that the method takes (RFC 9112 §3.2)."
+    case .securedTarget: "An https target asks for a secured connection, and this one is not (RFC 9110 §7.4)."
     case .targetTooLong: "The target is too long (RFC 9112 §3)."
     case .missingHost: "A request of HTTP/1.1 needs a Host (RFC 9112 §3.2)."
     case .repeatedHost: "Host stands more than once (RFC 9112 §3.2)."
@@ -188,7 +193,7 @@ extension HTTPParseError: CustomStringConvertible {
     case .malformedFieldValue: "A field's value does not follow its grammar (RFC 9110 §5.5)."
     case .headTooLarge: "The head of the request is too large (RFC 6585 §5)."
     case .tooManyFields: "The request has too many fields (RFC 6585 §5)."
-    case .malformedContentLength: "Content-Length is not one decimal number without leading zeros (RFC 9110 §8.6)."
+    case .malformedContentLength: "Content-Length is not one decimal number of at most 19 digits (RFC 9110 §8.6)."
     case .repeatedContentLength: "Content-Length stands more than once (RFC 9110 §8.6)."
     case .conflictingFraming: "Content-Length and Transfer-Encoding exclude each other (RFC 9112 §6.1)."
     case .transferEncodingInOldVersion: "HTTP/1.0 has no Transfer-Encoding (RFC 9112 §6.1)."

@@ -28,19 +28,11 @@ package struct Origin {
   /// Whether the browser keeps the origin to itself: a sandboxed page, a local file.
   package var isNull: Bool { authority == nil }
 
-  /// Whether host and port are those that a request is for; ports that are not named are the scheme's own.
-  ///
-  /// The schemes are not compared: behind a proxy that ends TLS the server cannot know the one of the client.
+  /// Whether it is the origin of what a connection without TLS serves under this host and port (RFC 6454 §5): the scheme
+  /// is `http`, and a port that is not named is 80.
   package func matches(host: ByteView, port: UInt16?) -> Bool {
     guard let authority, authority.host.equalsIgnoringCase(host) else { return false }
-    return (authority.port ?? schemePort) == (port ?? schemePort)
-  }
-
-  private var schemePort: UInt16? {
-    let scheme = bytes[0..<schemeEnd]
-    if scheme.equalsIgnoringCase("http") { return 80 }
-    if scheme.equalsIgnoringCase("https") { return 443 }
-    return nil
+    return bytes[0..<schemeEnd].equalsIgnoringCase("http") && (authority.port ?? 80) == (port ?? 80)
   }
 
   /// A letter, then letters, digits, `+`, `-`, `.` (RFC 3986 §3.1).

@@ -38,6 +38,32 @@ package enum PercentEncoding {
     return string
   }
 
+  /// Where `prefix` ends in `path`, if the path begins with it; nil otherwise.
+  ///
+  /// An unreserved character and its percent-encoding are equivalent (RFC 3986 §6.2.2.2); a reserved one, such as `%2F`,
+  /// is not the same as its encoding. Allocates nothing.
+  static func end(of prefix: StaticString, in path: ByteView) -> Int? {
+    let prefix = ByteView(prefix)
+    if path.count >= prefix.count, path[0..<prefix.count].equals(prefix) { return prefix.count }
+    var index = 0
+    for expected in prefix {
+      guard index < path.count else { return nil }
+      var byte = path.byte(at: index)
+      index += 1
+      if byte == ASCII.percent {
+        guard index + 1 < path.count, let high = ASCII.hexValue(path.byte(at: index)),
+          let low = ASCII.hexValue(path.byte(at: index + 1))
+        else { return nil }
+        byte = high << 4 | low
+        // The characters of a registered name are the unreserved ones.
+        guard ByteSet.registeredName.contains(byte) else { return nil }
+        index += 2
+      }
+      guard byte == expected else { return nil }
+    }
+    return index
+  }
+
   /// Whether `text` decodes to exactly these bytes; false if it cannot be decoded.
   ///
   /// Allocates nothing.

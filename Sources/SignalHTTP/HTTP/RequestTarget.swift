@@ -33,15 +33,17 @@ struct RequestTarget {
     }
   }
 
-  /// `http://authority/path?query`, or `https` (RFC 9110 §4.2); no other scheme is served.
+  /// `http://authority/path?query` (RFC 9110 §4.2); no other scheme is served, and `https` is not on this connection.
   private func parseAbsolute(into index: inout HeadIndex) throws(HTTPParseError) {
     let target = head[range]
     let schemeEnd = range.lowerBound + (target.firstIndex(of: ASCII.colon) ?? 0)
     let scheme = head[range.lowerBound..<schemeEnd]
     let authorityStart = schemeEnd + 3
-    guard scheme.equalsIgnoringCase("http") || scheme.equalsIgnoringCase("https"),
+    let isSecured = scheme.equalsIgnoringCase("https")
+    guard isSecured || scheme.equalsIgnoringCase("http"),
       authorityStart < range.upperBound, head[schemeEnd..<authorityStart].equals("://")
     else { throw .malformedTarget }
+    guard !isSecured else { throw .securedTarget }
     var end = authorityStart
     while end < range.upperBound, head.byte(at: end) != ASCII.slash, head.byte(at: end) != ASCII.question { end += 1 }
     index.form = .absolute

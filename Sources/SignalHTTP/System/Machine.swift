@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is asked of the machine besides sockets: time and processors.
+// What is asked of the machine besides sockets: time, name and processors.
 import Glibc
 
 /// Nanoseconds of a clock that never goes back.
@@ -16,6 +16,13 @@ private func read(_ clock: clockid_t) -> timespec {
   // Cannot fail for these clocks and a valid address.
   _ = unsafe clock_gettime(clock, &time)
   return time
+}
+
+/// The name of this machine; empty when it has none.
+func machineName() -> String {
+  var name = [CChar](repeating: 0, count: 256)
+  guard unsafe gethostname(&name, name.count - 1) == 0 else { return "" }
+  return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 /// Processors that are online; at least 1.

@@ -81,7 +81,8 @@ extension UpgradeRefusal: CustomStringConvertible {
   package var description: String {
     switch self {
     case .method: "a WebSocket begins with GET (RFC 6455 section 4.1)"
-    case .notAnUpgrade: "the request does not ask for an upgrade to websocket over HTTP/1.1 (RFC 6455 section 4.1)"
+    case .notAnUpgrade:
+      "the request does not ask for an upgrade to websocket over HTTP/1.1 (RFC 6455 section 4.1); a proxy on the way has to pass Upgrade and Connection on"
     case .version: "Sec-WebSocket-Version must be 13 (RFC 6455 section 4.4)"
     case .repeatedVersion: "Sec-WebSocket-Version must not appear twice (RFC 6455 section 11.3.5)"
     case .key: "Sec-WebSocket-Key must be one value, the Base64 of 16 bytes (RFC 6455 section 4.1)"

@@ -74,7 +74,7 @@ extension LiveConfiguration {
     limits.longestPace = settings.live.longestPace
     limits.deadbandPaths = settings.live.deadbandPaths
     self.init(
-      origins: settings.origins, limits: limits,
+      hosts: settings.hosts, origins: settings.origins, limits: limits,
       values: JSONLimits(bytes: settings.store.valueBytes, depth: settings.store.valueDepth),
       paths: PathLimits(
         depth: settings.store.pathDepth, segment: settings.store.segmentBytes, path: settings.store.pathBytes),

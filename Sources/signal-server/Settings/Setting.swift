@@ -95,6 +95,31 @@ extension Setting {
       write: { $0 })
   }
 
+  /// Names and addresses as they stand in `Host`, without a port, or an asterisk for all.
+  static func hosts(_ name: String, _ field: Field<[String]>, _ summary: String) -> Setting {
+    Setting(
+      name: name, expected: "a list of names or addresses without a port such as signals.example.com, or \"*\"",
+      summary: summary, isList: true,
+      assign: { texts, settings in
+        guard texts.allSatisfy({ $0 == "*" || isHost($0) }) else { return false }
+        settings[keyPath: field] = texts
+        return true
+      },
+      texts: { $0[keyPath: field] })
+  }
+
+  /// Whether the text is a name, an IPv4 address, or an IPv6 address with or without brackets.
+  private static func isHost(_ text: String) -> Bool {
+    let (letters, digits) = ("abcdefghijklmnopqrstuvwxyz", "0123456789")
+    let name = text.lowercased()
+    if name.contains(":") {
+      let isBracketed = name.hasPrefix("[") && name.hasSuffix("]")
+      let address = isBracketed ? name.dropFirst().dropLast() : name[...]
+      return address.count(where: { $0 == ":" }) >= 2 && address.allSatisfy((digits + "abcdef:.").contains)
+    }
+    return !name.isEmpty && name.last != "." && name.allSatisfy((letters + digits + ".-_").contains)
+  }
+
   /// Web origins as browsers send them (RFC 6454 §7), or an asterisk for all.
   static func origins(_ name: String, _ field: Field<[String]>, _ summary: String) -> Setting {
     Setting(

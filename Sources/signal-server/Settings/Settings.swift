@@ -7,6 +7,7 @@ struct Settings: Equatable, Sendable {
   var host = "127.0.0.1"
   var port = 8080
   var loops = 0
+  var hosts: [String] = []
   var origins: [String] = []
   var log = Log()
   var http = HTTP()
@@ -113,6 +114,7 @@ extension Settings {
     .host("host", \.host, "address to listen on; 0.0.0.0 or :: for all of them"),
     .integer("port", \.port, 0...65_535, "port to listen on; 0 lets the system pick one"),
     .integer("loops", \.loops, 0...256, "event loops, each a thread of I/O; 0 is one per core"),
+    .hosts("hosts", \.hosts, "names besides those listened on under which the server answers"),
     .origins("origins", \.origins, "web origins besides the server's own that may use it"),
 
     .choice("log.level", \.log.level, "least severe event to log"),

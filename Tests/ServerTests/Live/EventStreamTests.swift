@@ -84,8 +84,9 @@ struct EventStreamTests {
   @Test func `a client of HTTP 1.0 gets the events without chunks until the end of the connection`() throws {
     let server = try TestServer()
     let client = try server.connect(sending: "GET /events?match=** HTTP/1.0\r\n\r\n")
+    let begin = try client.receive(upTo: #""type":"live""#)
     try server.store.set("a", "1")
-    let text = try client.receive(upTo: "id: e.1\n\n")
+    let text = begin + (try client.receive(upTo: "id: e.1\n\n"))
     let parts = text.split(separator: "\r\n\r\n", maxSplits: 1)
     #expect(parts[0].hasPrefix("HTTP/1.1 200 OK\r\n"))
     #expect(parts[0].contains("\r\nConnection: close"))
@@ -94,6 +95,21 @@ struct EventStreamTests {
     #expect(parts[1].contains(#""path":"a","value":1"#))
     server.server.shutdown()
     #expect(client.awaitEnd())
+  }
+
+  @Test func `HEAD is answered with the head alone, and subscribes to nothing`() throws {
+    let server = try TestServer()
+    let client = try server.connect()
+    for _ in 0..<2 {
+      let response = try client.request("HEAD", "/events?match=a")
+      #expect(response.status == 200 && response.body.isEmpty && response.values("Connection").isEmpty)
+      #expect(response.value("Content-Type") == "text/event-stream" && response.value("Cache-Control") == "no-store")
+    }
+    #expect(try client.request("GET", "/properties/a?watchers=true").value("Signal-Watchers") == "0")
+    #expect(try client.request("HEAD", "/events").status == 400)
+    #expect(try client.request("HEAD", "/events?match=a", fields: [("Accept", "text/html")]).status == 406)
+    let old = try server.connect(sending: "HEAD /events?match=a HTTP/1.0\r\n\r\n")
+    #expect(String(decoding: try old.receiveToEnd(), as: UTF8.self).hasSuffix("\r\nConnection: close\r\n\r\n"))
   }
 
   @Test func `a stream that the server ends has its last chunk`() throws {

@@ -45,6 +45,66 @@ struct ExpectationTests {
     #expect(try client.receive().status == 201)
   }
 
+  @Test(arguments: [
+    ("PUT /none", [], 404), ("JUMP /properties/a", [], 501), ("POST /properties/a", [], 405),
+    ("DELETE /transactions", [], 405), ("PUT /properties/a//b", [], 400), ("PUT /properties/a?x=1", [], 400),
+    ("PUT /properties/a?ttl=1", [], 400), ("PUT /properties/a?if=(", [], 400), ("POST /signals/a?remember=1", [], 400),
+    ("PUT /properties/a", ["Origin: http://evil.example"], 403), ("PUT /properties/a", ["Content-Encoding: gzip"], 415),
+    ("PUT /properties/a", ["Content-Range: bytes 0-0/2"], 400), ("PUT /properties/a", ["If-Match: 1"], 400),
+    ("PATCH /properties/a", ["Content-Type: text/plain"], 415), ("PUT /timers/a", ["Content-Encoding: br"], 415),
+    ("POST /transactions", ["Content-Encoding: br"], 415), ("POST /expressions/explain?x=1", [], 400),
+    ("PUT http://evil.example/properties/a", [], 421), ("PUT https://x/properties/a", [], 421),
+  ])
+  func `what the head alone decides is answered without asking for the body`(
+    _ line: String, _ fields: [String], _ status: Int
+  ) throws {
+    let server = try TestServer(hosts: ["x"])
+    for framing in ["Content-Length: 2", "Transfer-Encoding: chunked"] {
+      let lines = ["\(line) HTTP/1.1", "Host: x", "Expect: 100-continue", framing] + fields
+      let client = try server.connect(sending: lines.joined(separator: "\r\n") + "\r\n\r\n")
+      let response = try client.receive()
+      #expect(response.status == status && response.interim.isEmpty)
+      // The client may send the body that it has announced, or not: what comes is not taken for a request.
+      #expect(response.value("Connection") == "close")
+      #expect(client.awaitEnd())
+    }
+    #expect(server.store.contents.isEmpty)
+    #expect(try server.connect().isAlive())
+  }
+
+  @Test(arguments: [
+    ("PUT /properties/a", [], "1", 204), ("PUT /properties/a", ["Content-Type: application/cel"], "1", 204),
+    ("PATCH /properties/a", ["Content-Type: application/merge-patch+json"], "1", 204),
+    ("POST /signals/a", [], "1", 204),
+    ("PUT /timers/a", [], #"{"after":"1h"}"#, 201), ("POST /transactions", [], #"{"operations":[]}"#, 200),
+    ("POST /expressions/explain", [], #"{"where":"true"}"#, 200), ("DELETE /properties/a", [], "1", 204),
+    ("GET /properties/a", [], "1", 200), ("PUT /properties/a?if=value==0", ["If-Match: *"], "1", 204),
+  ])
+  func `everything else is asked for its body, once, and nothing is done before`(
+    _ line: String, _ fields: [String], _ body: String, _ status: Int
+  ) throws {
+    let server = try TestServer()
+    try server.store.set("a", "0")
+    let head = ["\(line) HTTP/1.1", "Host: x", "Expect: 100-continue", "Content-Length: \(body.utf8.count)"] + fields
+    let client = try server.connect(sending: head.joined(separator: "\r\n") + "\r\n\r\n")
+    #expect(try client.receive(upTo: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+    #expect(server.store.contents == ["a": "0"] && server.store.revision == 1)
+    try client.send(body)
+    #expect(try client.receive().status == status)
+    #expect(client.isAlive())
+  }
+
+  @Test func `a connection over the limit is refused without asking for the body`() throws {
+    var limits = Limits()
+    limits.connections = 1
+    let server = try TestServer(limits: limits)
+    let first = try server.connect()
+    #expect(first.isAlive())
+    let response = try server.connect(sending: head + "\r\n").receive()
+    #expect(response.status == 503 && response.interim.isEmpty)
+    withExtendedLifetime(first) {}
+  }
+
   @Test func `behind pipelined requests it is told in its turn`() throws {
     let client = try TestServer().connect(sending: "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n" + head + "\r\n")
     #expect(try client.receive().status == 200)

@@ -6,6 +6,15 @@ import Testing
 
 @Suite("Bodies on the wire, RFC 9112 §6")
 struct Section06BodyTests {
+  @Test(arguments: ["1", "01", "0000000000000000001"])
+  func `zeros before a length mean nothing (6.2, 9110 §8.6)`(_ length: String) throws {
+    let server = try TestServer()
+    let client = try server.connect(
+      sending: "PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: \(length)\r\n\r\n7")
+    #expect(try client.receive().status == 201)
+    #expect(server.store.contents == ["a": "7"] && client.isAlive())
+  }
+
   @Test func `a body ends where its length says, and the next request begins there (6.2)`() throws {
     let server = try TestServer()
     let client = try server.connect(

@@ -47,7 +47,7 @@ struct Section11SmugglingTests {
     // Lengths
     ("Content-Length: 1\r\nContent-Length: 6", "1"), ("Content-Length: 1\r\nContent-Length: 1", "1"),
     ("Content-Length: 1, 6", "1"), ("Content-Length: 1 6", "1"), ("Content-Length: +1", "1"),
-    ("Content-Length: 0x1", "1"), ("Content-Length: 1.0", "1"), ("Content-Length: 01", "1"),
+    ("Content-Length: 0x1", "1"), ("Content-Length: 1.0", "1"), ("Content-Length: 00000000000000000001", "1"),
     ("Content-Length: 1;", "1"), ("Content-Length: \"1\"", "1"), ("Content-Length: -0", ""),
     ("Content-Length: 18446744073709551617", "1"), ("Content-Length:\u{C}1", "1"), ("Content-Length : 1", "1"),
     ("Content_Length: 1\r\nContent-Length: 6", "1"), ("X: y\r\n Content-Length: 1", "1"),

@@ -19,7 +19,7 @@ struct RefusalTests {
     limits.http.fields = 20
     limits.http.bodyBytes = 8192
     limits.webSocket.messageBytes = 4096
-    var live = LiveConfiguration(origins: ["https://listed.example"])
+    var live = LiveConfiguration(hosts: ["x", "server.example"], origins: ["https://listed.example"])
     live.values.bytes = 2048
     live.limits.subscriptionsPerConnection = 1
     live.limits.patternsPerSubscription = 4
@@ -50,8 +50,9 @@ struct RefusalTests {
     switch refusal.deed {
     case .bytes(let bytes): try checkHTTP(refusal, "", bytes)
     case .request(let method, let target, let fields, let body):
+      let host = fields.contains { $0.hasPrefix("Host:") } ? [] : ["Host: server.example"]
       let length = body.isEmpty && method != "PUT" && method != "POST" ? [] : ["Content-Length: \(body.utf8.count)"]
-      let lines = ["\(method) \(target) HTTP/1.1", "Host: server.example"] + fields + length
+      let lines = ["\(method) \(target) HTTP/1.1"] + host + fields + length
       try checkHTTP(refusal, method, Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8))
     case .handshake(let target, let fields):
       var right = [
@@ -91,6 +92,7 @@ struct RefusalTests {
       #expect(problem.string("detail")?.isEmpty == false)
       #expect(problem.bool("temporary") == [503, 507].contains(status))
       if status == 405 { #expect(response.value("Allow")?.isEmpty == false) }
+      if code == "unsupported_encoding" { #expect(response.value("Accept-Encoding") == "identity") }
     }
     if refusal.lives { #expect(client.isAlive()) } else { #expect(client.awaitEnd()) }
   }

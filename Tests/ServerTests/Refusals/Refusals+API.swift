@@ -94,8 +94,11 @@ extension Refusal {
     .request("route: no path behind /signals/", "POST", "/signals/", 404, "no_such_route", body: "1"),
     .request("route: no path behind /timers/", "GET", "/timers/", 404, "no_such_route"),
     .request("method: TRACE", "TRACE", "/properties/a", 405, "method_not_allowed"),
-    .request("method: one that nobody has registered", "JUMP", "/properties/a", 405, "method_not_allowed"),
-    .request("method: small letters", "get", "/properties/a", 405, "method_not_allowed"),
+    .request("method: one that nobody has registered", "JUMP", "/properties/a", 501, "not_implemented"),
+    .request("method: one that nobody has registered, where nothing is", "JUMP", "/none", 501, "not_implemented"),
+    .request("method: small letters", "get", "/properties/a", 501, "not_implemented"),
+    .request("route: an encoded slash in it", "GET", "/properties%2Fa", 404, "no_such_route"),
+    .request("route: an encoded reserved character in it", "GET", "/health%2Flive", 404, "no_such_route"),
     .request("method: DELETE of the list", "DELETE", "/properties", 405, "method_not_allowed"),
     .request("method: GET of transactions", "GET", "/transactions", 405, "method_not_allowed"),
     .request("method: PUT of events", "PUT", "/events", 405, "method_not_allowed", body: "1"),
@@ -197,9 +200,13 @@ extension Refusal {
     .request("GET: a pointer behind the last element", "GET", "/properties/b?pointer=/x/-", 404, "pointer_not_found"),
     .request(
       "GET: If-Match of another value", "GET", "/properties/a", 412, "precondition_failed", fields: "If-Match: \"e.9\""),
+    .request("GET: If-Match of what is not there", "GET", "/properties/none", 404, "not_found", fields: "If-Match: *"),
     .request(
-      "GET: If-Match of what is not there", "GET", "/properties/none", 412, "precondition_failed", fields: "If-Match: *"
-    ),
+      "GET: If-Match of a part that is not there", "GET", "/properties/b?pointer=/y", 404, "pointer_not_found",
+      fields: "If-Match: \"e.9\""),
+    .request(
+      "GET: If-None-Match of a part that is not there", "GET", "/properties/b?pointer=/y", 404, "pointer_not_found",
+      fields: "If-None-Match: *"),
     .request("GET: If-Match that is no tag", "GET", "/properties/a", 400, "bad_condition", fields: "If-Match: e.1"),
     .request(
       "GET: If-None-Match that is no tag", "GET", "/properties/a", 400, "bad_condition", fields: "If-None-Match: \"e.1"),
@@ -251,6 +258,18 @@ extension Refusal {
       "condition: an expression over changes", "PUT", "/properties/a?if=oldValue%20%3D%3D%201", 400, "bad_filter",
       body: "2"),
     .request("DELETE: what is not there", "DELETE", "/properties/none", 404, "not_found"),
+    .request(
+      "DELETE: If-Match of what is not there", "DELETE", "/properties/none", 404, "not_found", fields: "If-Match: *"),
+    .request("DELETE: an expression on what is not there", "DELETE", "/properties/none?if=false", 404, "not_found"),
+    .request(
+      "DELETE: If-Unmodified-Since of what is not there", "DELETE", "/properties/none", 404, "not_found",
+      fields: "If-Unmodified-Since: Fri, 02 Jan 2026 03:04:04 GMT"),
+    .request(
+      "PATCH: If-Match of what is not there", "PATCH", "/properties/none", 404, "not_found", fields: "If-Match: *",
+      "Content-Type: application/json-patch+json", body: "[]"),
+    .request(
+      "PATCH: If-Match for a merge that would make it", "PATCH", "/properties/none", 412, "precondition_failed",
+      fields: "If-Match: *", "Content-Type: application/merge-patch+json", body: "{}"),
     .request(
       "DELETE: another value", "DELETE", "/properties/a", 412, "precondition_failed", fields: "If-Match: \"e.9\""),
     .request("DELETE: an expression that fails", "DELETE", "/properties/a?if=false", 412, "precondition_failed"),
@@ -367,7 +386,27 @@ extension Refusal {
       "events: nothing that is accepted", "GET", "/events?match=a", 406, "not_acceptable",
       fields: "Accept: application/json"),
 
+    .request(
+      "explain: compressed", "POST", "/expressions/explain", 415, "unsupported_encoding",
+      fields: "Content-Encoding: gzip", body: "{}"),
+    .request(
+      "value: compressed twice", "PUT", "/properties/a", 415, "unsupported_encoding",
+      fields: "Content-Encoding: identity", "Content-Encoding: gzip", body: "1"),
+
     // §2.7
+    .request("host: another name", "GET", "/properties/a", 421, "misdirected", fields: "Host: evil.example"),
+    .request(
+      "host: another name writes", "PUT", "/properties/a", 421, "misdirected", fields: "Host: evil.example:80",
+      body: "2"),
+    .request(
+      "host: a name that ends like a served one", "GET", "/events?match=a", 421, "misdirected",
+      fields: "Host: a.server.example"),
+    .request(
+      "host: an address that is not listened on", "GET", "/health/live", 421, "misdirected",
+      fields: "Host: 192.0.2.1"),
+    .request("host: nothing is there either", "GET", "/none", 421, "misdirected", fields: "Host: evil.example"),
+    .request("host: that of the target counts", "GET", "http://evil.example/properties/a", 421, "misdirected"),
+    .request("host: OPTIONS of the whole server", "OPTIONS", "*", 421, "misdirected", fields: "Host: evil.example"),
     .request(
       "origin: a page of elsewhere sets", "PUT", "/properties/a", 403, "origin_refused",
       fields: "Origin: https://evil.example", body: "2"),
@@ -400,6 +439,14 @@ extension Refusal {
     .handshake("handshake: no version", "/events", "Sec-WebSocket-Version: -", status: 426, "upgrade_required"),
     .handshake(
       "handshake: another protocol", "/events?match=a", "Upgrade: h2c", status: 426, "upgrade_required"),
+    .handshake("handshake: another host", "/events", "Host: evil.example", status: 421, "misdirected"),
+    .handshake(
+      "handshake: of a page whose name is rebound", "/events", "Host: evil.example", "Origin: http://evil.example",
+      status: 421, "misdirected"),
+    .handshake("handshake: a proxy has cut Upgrade", "/events?match=a", "Upgrade: -", status: 426, "upgrade_required"),
+    .handshake(
+      "handshake: a proxy has cut all of it", "/events?match=a&batch=true", "Upgrade: -", "Connection: -", status: 426,
+      "upgrade_required"),
     .handshake("handshake: no key", "/events", "Sec-WebSocket-Key: -", status: 400, "bad_handshake"),
     .handshake("handshake: a short key", "/events", "Sec-WebSocket-Key: dGhlIHNhbXA=", status: 400, "bad_handshake"),
     .handshake(

@@ -57,6 +57,7 @@ extension Refusal {
     .bytes("§3.2 CONNECT without a port", get("CONNECT x HTTP/1.1"), 400),
     .bytes("§3.2 CONNECT to a path", get("CONNECT /properties/a HTTP/1.1"), 400),
     .bytes("§3.2 another scheme", get("GET ftp://x/ HTTP/1.1"), 400),
+    .bytes("§3.2 https on a connection without TLS", get("GET https://x/properties/a HTTP/1.1"), 421, "misdirected"),
     .bytes("§3.2 user information", get("GET http://me@x/ HTTP/1.1"), 400),
     .bytes(
       "§3 a target over the limit", get("GET /\(String(repeating: "a", count: 2048)) HTTP/1.1"), 414,
@@ -108,7 +109,7 @@ extension Refusal {
     .bytes("§6.2 a length with a sign", framed("Content-Length: +1", "1"), 400),
     .bytes("§6.2 a negative length", framed("Content-Length: -1"), 400),
     .bytes("§6.2 a length in hexadecimal", framed("Content-Length: 0x1", "1"), 400),
-    .bytes("§6.2 a length with a leading zero", framed("Content-Length: 01", "1"), 400),
+    .bytes("§6.2 a length of 20 digits", framed("Content-Length: 00000000000000000001", "1"), 400),
     .bytes("§6.2 an empty length", framed("Content-Length:"), 400),
     .bytes("§6.2 a list of equal lengths", framed("Content-Length: 1, 1", "1"), 400),
     .bytes("§6.2 two numbers", framed("Content-Length: 1 1", "1"), 400),

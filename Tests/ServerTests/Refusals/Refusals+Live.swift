@@ -208,6 +208,9 @@ extension Refusal {
     .message("onDisconnect: no operations", #"{"id":1,"type":"onDisconnect"}"#, 400, "bad_message"),
 
     .message("delete: what is not there", #"{"id":1,"type":"delete","path":"none"}"#, 404, "not_found"),
+    .message(
+      "delete: a condition on what is not there", #"{"id":1,"type":"delete","path":"none","ifMatch":"e.1"}"#, 404,
+      "not_found"),
     .message("delete: no path", #"{"id":1,"type":"delete"}"#, 400, "bad_message"),
     .message("delete: a value", #"{"id":1,"type":"delete","path":"a","value":1}"#, 400, "unknown_member"),
     .message(

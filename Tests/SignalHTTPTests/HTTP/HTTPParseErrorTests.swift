@@ -29,6 +29,7 @@ import Testing
       case .bodyTooLarge: 413
       case .targetTooLong: 414
       case .unsupportedExpectation: 417
+      case .securedTarget: 421
       case .headTooLarge, .tooManyFields, .trailersTooLarge: 431
       case .unsupportedTransferCoding, .unsupportedTunnel: 501
       case .unsupportedVersion: 505

@@ -306,18 +306,19 @@ import Testing
   }
 
   @Test(arguments: [
-    ("http://a", "a"), ("http://a:80", "a"), ("http://a", "a:80"), ("https://a", "a"), ("https://a", "a:443"),
-    ("https://a:443", "a"), ("HTTP://A:8080", "a:8080"), ("http://[::1]:1", "[::1]:1"),
+    ("http://a", "a"), ("http://a:80", "a"), ("http://a", "a:80"), ("HTTP://A:8080", "a:8080"),
+    ("http://[::1]:1", "[::1]:1"),
     ("http://localhost:8080", "LOCALHOST:8080"),
   ])
-  func `host and port are those of the request`(origin: String, host: String) throws {
+  func `scheme, host and port are those of the request`(origin: String, host: String) throws {
     #expect(try matches(origin, host))
   }
 
   @Test(arguments: [
     ("http://b", "a"), ("http://a:81", "a"), ("http://a", "a:81"), ("http://a.b", "a"), ("http://b.a", "a"),
     ("null", "a"),
-    ("https://a:80", "a:443"), ("app://a", "a:80"), ("http://a", "a:443"),
+    ("https://a:80", "a:443"), ("app://a", "a:80"), ("http://a", "a:443"), ("https://a", "a"), ("https://a", "a:443"),
+    ("https://a:443", "a:443"), ("https://a:80", "a:80"), ("https://a:8080", "a:8080"),
   ])
   func `or they are not`(origin: String, host: String) throws {
     #expect(try !matches(origin, host))

@@ -185,7 +185,7 @@ import Testing
       @Test(
         arguments: [
           ("http://b/c?d", "b", nil, "/c", "d"), ("http://b:81/", "b", 81, "/", nil), ("http://b", "b", nil, "/", nil),
-          ("http://b?d", "b", nil, "/", "d"), ("HTTP://b/", "b", nil, "/", nil), ("https://b/", "b", nil, "/", nil),
+          ("http://b?d", "b", nil, "/", "d"), ("HTTP://b/", "b", nil, "/", nil),
           ("http://[::1]:8/x", "[::1]", 8, "/x", nil), ("http://b/c/http://d/", "b", nil, "/c/http://d/", nil),
           ("http://b:/", "b", nil, "/", nil), ("http://b:81?q", "b", 81, "/", "q"),
         ] as [(String, String, UInt16?, String, String?)])
@@ -195,6 +195,12 @@ import Testing
         let head = try parsed("GET \(target) HTTP/1.1\r\nHost: a:9\r\n\r\n")
         #expect(head.form == .absolute && head.target == target)
         #expect(head.host == host && head.port == port && head.path == path && head.query == query)
+      }
+
+      @Test(arguments: ["https://a/", "HTTPS://a:80/b", "https://a"])
+      func `a secured target is refused on a connection without TLS (RFC 9110 §7.4)`(target: String) throws {
+        #expect(try outcome("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n") == .refused(.securedTarget))
+        #expect(HTTPParseError.securedTarget.status.code == 421)
       }
 
       @Test func `a malformed Host beside it is refused all the same`() throws {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+/// The names under which a server answers (RFC 9110 §7.4).
+///
+/// A page of `evil.example` whose name has been rebound to 127.0.0.1 is, to a browser, of the same origin as a server
+/// there. What gives it away is the name in `Host`, so that is what is judged. The port is not: a forwarded one is any.
+package struct ServedHosts: Sendable {
+  /// What a server listens on.
+  package struct Listening: Sendable {
+    /// Names and addresses, an IPv6 address with or without brackets.
+    package let names: [String]
+    /// Every address of the machine.
+    package let isEverywhere: Bool
+
+    package init(names: [String], isEverywhere: Bool) {
+      self.names = names
+      self.isEverywhere = isEverywhere
+    }
+  }
+
+  private let isAny: Bool
+  /// Any address is served: one cannot be rebound, and which of them lead here is not known behind a forwarded port.
+  private let hasEveryAddress: Bool
+  /// All names, one behind the other, so that looking through them touches no other memory and counts no references.
+  private let text: [UInt8]
+  private let names: [Range<Int>]
+
+  /// - Parameter listed: Names and addresses besides those listened on and the loopback interface's own; `*` is all.
+  package init(_ listed: [String], listeningOn listening: Listening) {
+    isAny = listed.contains("*")
+    hasEveryAddress = listening.isEverywhere
+    var text: [UInt8] = []
+    // The names that nearly every request has come first.
+    names = (["localhost", "127.0.0.1", "::1"] + listening.names + listed).map { name in
+      let start = text.count
+      text += Array((name.contains(":") && !name.hasPrefix("[") ? "[\(name)]" : name).utf8)
+      return start..<text.count
+    }
+    self.text = text
+  }
+
+  /// Whether a request for this host, without its port, is served.
+  ///
+  /// Without a host, as only HTTP/1.0 may be, it is: no browser sends such a request.
+  package func contains(_ host: ByteView) -> Bool {
+    if isAny || host.count == 0 { return true }
+    // A dot at the end says only that the name is complete.
+    let name = host.byte(at: host.count - 1) == ASCII.dot ? host[0..<host.count - 1] : host
+    let isListed = text.withView { text in
+      names.contains { $0.count == name.count && text[$0].equalsIgnoringCase(name) }
+    }
+    if isListed { return true }
+    guard Authority.isAddress(name) else { return false }
+    return hasEveryAddress || name[0..<4].equals("127.")
+  }
+}
