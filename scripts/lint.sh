@@ -16,7 +16,7 @@ for script in .ci/run scripts/*.sh; do
 done
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; [ast.parse(open(name, encoding="utf-8").read(), name) for name in sys.argv[1:]]' \
-    Benchmarks/peers/*.py
+    Benchmarks/peers/*.py Tests/Outside/*.py
 fi
 if command -v cc >/dev/null; then
   cc -fsyntax-only -Wall -Wextra -Werror Benchmarks/peers/fanout.c
