@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The process signals that ask for an end: Ctrl-C, and what supervisors send.
+/// The process signals that the program answers: Ctrl-C, what supervisors send, and SIGHUP.
 enum ProcessSignals {
   private static let ending = [SIGINT, SIGTERM]
 
@@ -15,6 +15,14 @@ enum ProcessSignals {
     }
   }
 
+  /// Makes each of them end the process with success, behind some last words.
+  static func makeSuccess(telling lastWords: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
+    listen(to: ending) { _ in
+      lastWords()
+      _exit(ExitStatus.success.rawValue)
+    }
+  }
+
   /// Calls `stop` at the first of them, on a queue of its own; the second one ends the process at once, with the status
   /// that a shell gives to a process it killed.
   ///
@@ -22,17 +30,31 @@ enum ProcessSignals {
   /// handling of the signal as they begin to, and until then it ends the process as usual. Ignoring it meanwhile would
   /// lose it.
   static func drain(_ stop: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
-    let queue = DispatchQueue(label: "signal.process")
     let count = Count()
+    return listen(to: ending) { number in
+      if count.next() > 1 { _exit(128 + number) }
+      stop()
+    }
+  }
+
+  /// Calls `tell` at each SIGHUP, on a queue of its own, instead of the end of the process: what other servers take for
+  /// "read your settings anew", and what a terminal sends when it is closed.
+  ///
+  /// When it returns, the source listens. A process that was started with SIGHUP ignored (`nohup`) goes on ignoring it.
+  static func hangUp(_ tell: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
+    listen(to: [SIGHUP]) { _ in tell() }
+  }
+
+  private static func listen(
+    to numbers: [Int32], _ handle: @escaping @Sendable (Int32) -> Void
+  ) -> [any DispatchSourceSignal] {
+    let queue = DispatchQueue(label: "signal.process")
     let listening = DispatchGroup()
-    let sources = ending.map { number in
+    let sources = numbers.map { number in
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       listening.enter()
       source.setRegistrationHandler { listening.leave() }
-      source.setEventHandler {
-        if count.next() > 1 { _exit(128 + number) }
-        stop()
-      }
+      source.setEventHandler { handle(number) }
       source.resume()
       return source
     }

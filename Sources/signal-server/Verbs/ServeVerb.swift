@@ -52,10 +52,14 @@ struct ServeVerb: AsyncParsableCommand {
     let server = Server(ServerConfiguration(settings), store: store, live: LiveConfiguration(settings))
     do throws(SystemError) {
       try server.start()
-      let sources = ProcessSignals.drain {
-        logger.info("stopping")
-        server.shutdown()
-      }
+      let sources =
+        ProcessSignals.hangUp {
+          logger.warning("SIGHUP is ignored: there is nothing to reload, settings are read at the start")
+        }
+        + ProcessSignals.drain {
+          logger.info("stopping")
+          server.shutdown()
+        }
       // Supervisors and tests wait for this line; with port 0 it is the only way to know the port.
       let address = server.address.map { "http://\($0)" } ?? ""
       Terminal.print("listening on \(address)")
