@@ -120,20 +120,38 @@ extension LiveAPI {
     }
     text.append(literal: #"],"cost":"#)
     text.appendJSON(program.estimatedCost())
+    appendWarnings(program.warnings, in: program.source, to: &text)
+  }
+
+  /// The member of what is allowed and probably not meant; none when there is nothing.
+  private func appendWarnings(_ warnings: [CELWarning], in source: String, to text: inout [UInt8]) {
+    guard !warnings.isEmpty else { return }
+    text.append(literal: #","warnings":["#)
+    for (index, warning) in warnings.enumerated() {
+      text.append(literal: index > 0 ? #",{"detail":"# : #"{"detail":"#)
+      text.appendJSON(warning.message)
+      appendPlace(warning.position, warning.line, warning.column, warning.rendering(in: source), to: &text)
+      text.append(UInt8(ascii: "}"))
+    }
+    text.append(UInt8(ascii: "]"))
+  }
+
+  private func appendPlace(_ position: Int, _ line: Int, _ column: Int, _ rendering: String, to text: inout [UInt8]) {
+    text.append(literal: #","position":"#)
+    text.appendJSON(position)
+    text.append(literal: #","line":"#)
+    text.appendJSON(line)
+    text.append(literal: #","column":"#)
+    text.appendJSON(column)
+    text.append(literal: #","text":"#)
+    text.appendJSON(rendering)
   }
 
   private func appendInvalid(_ message: String, _ error: CELError?, in source: String, to text: inout [UInt8]) {
     text.append(literal: #"{"valid":false,"detail":"#)
     text.appendJSON(message)
     if let error {
-      text.append(literal: #","position":"#)
-      text.appendJSON(error.position)
-      text.append(literal: #","line":"#)
-      text.appendJSON(error.line)
-      text.append(literal: #","column":"#)
-      text.appendJSON(error.column)
-      text.append(literal: #","text":"#)
-      text.appendJSON(error.rendering(in: source))
+      appendPlace(error.position, error.line, error.column, error.rendering(in: source), to: &text)
     }
     text.append(UInt8(ascii: "}"))
   }

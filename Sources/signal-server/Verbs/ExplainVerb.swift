@@ -52,6 +52,7 @@ struct ExplainVerb: ParsableCommand {
       throw Failure(.refused, place.flatMap(tree.string)?.printableLines ?? "the expression is not valid")
     }
     for line in Explanation.lines(tree) { Terminal.print(line) }
+    for warning in Explanation.warnings(tree) { Terminal.print("warning: \(warning)") }
   }
 }
 
@@ -63,9 +64,17 @@ enum Explanation {
     return lines
   }
 
+  /// What the server warns of, each with its place and three lines long.
+  static func warnings(_ tree: JSONTree) -> [String] {
+    guard let list = tree.member("warnings", of: .root), tree.kind(of: list) == .array else { return [] }
+    return tree.elements(of: list).compactMap { Members(tree: tree, node: $0).string("text")?.printableLines }
+  }
+
   private static func append(_ tree: JSONTree, _ object: JSONTree.Node, prefix: String, to lines: inout [String]) {
     for key in tree.keys(of: object) {
-      guard let name = tree.string(key), let value = tree.value(ofKey: key), prefix + name != "valid" else { continue }
+      guard let name = tree.string(key), let value = tree.value(ofKey: key),
+        !["valid", "warnings"].contains(prefix + name)
+      else { continue }
       switch tree.kind(of: value) {
       case .object: append(tree, value, prefix: "\(prefix)\(name) ", to: &lines)
       case .array:

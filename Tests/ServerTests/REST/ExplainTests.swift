@@ -49,6 +49,21 @@ struct ExplainTests {
     #expect(answer.string("text")?.hasSuffix("valeu > 3\n^") == true)
   }
 
+  @Test func `a division that may drop a fraction is warned of, in filters and formulas`() throws {
+    let server = try TestServer()
+    for (body, position) in [
+      (#"{"where":"(value.a + value.b) / 2 > 1.0"}"#, 20), (#"{"formula":"properties['a'] / 2"}"#, 16),
+    ] {
+      let answer = try explain(body, server)
+      #expect(answer.bool("valid") == true)
+      let warnings = try #require(answer.raw("warnings"))
+      #expect(
+        warnings.contains(#""position":\#(position),"line":1,"column":\#(position + 1),"text":"1:"#), "\(warnings)")
+      #expect(warnings.contains("write 2.0 to keep it"))
+    }
+    #expect(try explain(#"{"where":"value.a / 2.0 > 1.0"}"#, server).raw("warnings") == nil)
+  }
+
   @Test func `a formula is told with its inputs and its value, or why there is none`() throws {
     let server = try TestServer()
     let missing = try explain(#"{"formula":"properties['a/b'] * 2"}"#, server)
