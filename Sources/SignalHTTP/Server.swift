@@ -86,7 +86,7 @@ public final class Server: Sendable {
     precondition(isFirst, "A server is started once.")
 
     let listening = listening(on: address)
-    let connections = loops.map { _ in LoopConnections(limits: configuration.limits) }
+    let connections = loops.map { _ in LoopConnections(limits: configuration.limits, observer: configuration.observer) }
     for (loop, own) in zip(loops, connections) {
       loop.submit { [makeHandler] loop in
         loop.setAcceptor(Acceptor(handler: makeHandler(listening, loop), connections: own, all: connections))

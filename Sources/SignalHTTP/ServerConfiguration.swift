@@ -16,12 +16,21 @@ public struct ServerConfiguration: Sendable {
   public var loops: Int
   /// Every bound on what clients can make the server hold, do or wait for.
   public var limits: Limits
+  /// Told of connections and refusals, for a log or for metrics; nil, the default, costs nothing.
+  ///
+  /// Called on the loop where it happens, at the moment it does: it must not block, and whatever it calls must be usable
+  /// from several threads.
+  public var observer: (@Sendable (ServerEvent) -> Void)?
 
   /// A configuration in which everything has its default unless given.
-  public init(host: String = "127.0.0.1", port: UInt16 = 8080, loops: Int = 0, limits: Limits = Limits()) {
+  public init(
+    host: String = "127.0.0.1", port: UInt16 = 8080, loops: Int = 0, limits: Limits = Limits(),
+    observer: (@Sendable (ServerEvent) -> Void)? = nil
+  ) {
     self.host = host
     self.port = port
     self.loops = loops
     self.limits = limits
+    self.observer = observer
   }
 }

@@ -14,12 +14,13 @@ package final class TestServer: Sendable {
   /// - Parameter hosts: the names it answers to, where `live` has none: any, so that a test can call it as it likes.
   package init(
     store: PropertyStore = .forTests(), live: LiveConfiguration = LiveConfiguration(), limits: Limits = Limits(),
-    loops: Int = 2, hosts: [String] = ["*"]
+    loops: Int = 2, hosts: [String] = ["*"], observer: (@Sendable (ServerEvent) -> Void)? = nil
   ) throws {
     self.store = store
     var live = live
     if live.hosts.isEmpty { live.hosts = hosts }
-    server = Server(ServerConfiguration(port: 0, loops: loops, limits: limits), store: store, live: live)
+    server = Server(
+      ServerConfiguration(port: 0, loops: loops, limits: limits, observer: observer), store: store, live: live)
     try server.start()
     port = server.address?.port ?? 0
   }

@@ -52,6 +52,7 @@ extension EventStreamSession: Subscriber {
     let reason = service.tooSlow(subscriptions)
     subscriptions.removeAll()
     signals.removeAll()
+    stream.connection.observation?.tell(.closing(.tooSlow, reason: reason))
     stream.close(comment: reason, on: loop)
   }
 

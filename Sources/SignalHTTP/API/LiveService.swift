@@ -20,18 +20,22 @@ final class LiveService {
 
   init(
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
-    on loop: isolated EventLoop
+    observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
     self.store = store
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
     let live = configuration.limits
+    var filterFailed: (@Sendable (PropertyPath, Int) -> Void)?
+    if let observer {
+      filterFailed = { path, count in observer(ServerEvent(.filterFailed(path: "\(path)", filters: count))) }
+    }
     hub = Hub(
       store: store, bookmarkInterval: live.bookmarkInterval,
       pace: Replay.Pace(bytes: live.snapshotBytes, properties: live.scan),
       limits: HubLimits(trackedPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes),
-      watchers: watchers, loop: loop)
+      watchers: watchers, filterFailed: filterFailed, loop: loop)
     waits = PropertyWaits(store: store, scanLimit: live.scan, loop: loop)
     loop.addParticipant(hub)
     loop.addParticipant(waits)

@@ -223,6 +223,8 @@ final class LiveSession: WebSocketHandler {
   }
 
   private func refuse(_ problem: Problem, _ id: Int?, on loop: isolated EventLoop) {
+    socket.connection.observation?.tell(
+      .refusedCommand(status: problem.code.status, code: problem.code.rawValue))
     reply(on: loop) { text in
       LiveService.appendReply(to: id, &text)
       text.append(literal: #""type":"error","error":"#)

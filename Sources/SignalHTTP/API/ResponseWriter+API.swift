@@ -22,8 +22,7 @@ extension ResponseWriter {
 
   private mutating func refuse(_ problem: Problem) {
     guard let status = HTTPStatus(code: problem.code.status) else { preconditionFailure("A code has a status.") }
-    begin(status)
-    field("Content-Type", "application/problem+json")
+    begin(status, problem: problem.code.rawValue)
     if let allowed = problem.allowed { field("Allow", allowed) }
     if problem.acceptsPatch { field("Accept-Patch", ValuePatch.mediaTypes) }
     // RFC 9110 §15.5.16: which codings the request may have, so that this is not taken for the media type.

@@ -18,7 +18,9 @@ extension Server {
     let watchers = Watchers()
     self.init(configuration) { listening, loop in
       LiveAPI(
-        LiveService(store: store, configuration: live, limits: configuration.limits, watchers: watchers, on: loop),
+        LiveService(
+          store: store, configuration: live, limits: configuration.limits, watchers: watchers,
+          observer: configuration.observer, on: loop),
         ServedHosts(live.hosts, listeningOn: listening))
     }
   }

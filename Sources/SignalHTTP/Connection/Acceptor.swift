@@ -22,7 +22,10 @@ final class Acceptor: ConnectionAcceptor {
   func accept(_ descriptor: Int32, on loop: isolated EventLoop) {
     let handle = SocketHandle(owning: descriptor)
     let excess = all.reduce(0) { $0 + $1.count } - service.limits.connections
-    guard excess <= Self.refusedAtATime, !loop.isDraining else { return connections.remove() }
+    guard excess <= Self.refusedAtATime, !loop.isDraining else {
+      connections.observe(descriptor)?.tell(.turnedAway)
+      return connections.remove()
+    }
     let session = HTTPSession(service, isRefusing: excess > 0)
     do {
       let connection = try Connection.adopt(handle, session: session, connections: connections, on: loop)

@@ -41,6 +41,8 @@ final class Connection: LoopMember {
   private var sessionDeadline = UInt64.max
   /// From when on the session's time stands still.
   private var blockedSince: UInt64 = 0
+  /// Who is told of what happens here; nil costs nothing.
+  let observation: Observation?
 
   var descriptor: Int32 { handle.descriptor }
   var limits: Limits { connections.limits }
@@ -58,10 +60,12 @@ final class Connection: LoopMember {
     handle.disableNagle()
     let connection = Connection(handle, session, connections)
     connection.id = try loop.add(connection)
+    connection.observation?.tell(.opened)
     return connection
   }
 
   private init(_ handle: consuming SocketHandle, _ session: any Session, _ connections: LoopConnections) {
+    observation = connections.observe(handle.descriptor)
     self.handle = handle
     self.session = session
     self.connections = connections
@@ -328,5 +332,6 @@ final class Connection: LoopMember {
     input = []
     connections.remove()
     loop.remove(id)
+    observation?.tell(.closed)
   }
 }

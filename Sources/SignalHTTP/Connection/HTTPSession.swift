@@ -133,7 +133,7 @@ final class HTTPSession: Session {
       case .waiting: return nil
       }
     } catch {
-      refuse(error, &output)
+      refuse(error, &output, connection)
       return nil
     }
   }
@@ -182,6 +182,7 @@ final class HTTPSession: Session {
       response.refuse(
         .serviceUnavailable, code: "too_many_connections", detail: "The server has as many connections as it may.",
         isTemporary: true)
+      tell(of: response, head, connection)
       isClosing = true
       return nil
     }
@@ -189,6 +190,7 @@ final class HTTPSession: Session {
     switch service.handler.handle(head, body, &response, responder, on: loop) {
     case .answered:
       assert(response.output.count > written, "a handler said that it had answered, and had not")
+      tell(of: response, head, connection)
       if !response.keepsAlive { isClosing = true }
       return nil
     case .later:
@@ -210,6 +212,7 @@ final class HTTPSession: Session {
         return WebSocket(on: connection, handler: handler, acceptsBinary: acceptsBinary, loop: loop)
       case .refuse(let refusal):
         response.refuse(refusal)
+        tell(of: response, head, connection)
         if !response.keepsAlive { isClosing = true }
         return nil
       }
@@ -257,11 +260,27 @@ final class HTTPSession: Session {
     if loop.isDraining { connection.drain(on: loop) }
   }
 
-  private func refuse(_ error: HTTPParseError, _ output: inout [UInt8]) {
+  /// Tells whoever wants to know of an answer that is a refusal.
+  private func tell(
+    of response: borrowing ResponseWriter, _ head: borrowing RequestHead, _ connection: Connection
+  ) {
+    guard response.status >= 400, let observation = connection.observation else { return }
+    observation.tell(
+      .refused(
+        method: "\(head.method)", path: head.path.string, status: response.status, code: response.problemCode))
+  }
+
+  /// The same of a request that could not be read, or was too late.
+  private func tell(of response: borrowing ResponseWriter, _ connection: Connection) {
+    connection.observation?.tell(.refused(method: "", path: "", status: response.status, code: response.problemCode))
+  }
+
+  private func refuse(_ error: HTTPParseError, _ output: inout [UInt8], _ connection: Connection) {
     var lent: [UInt8] = []
     swap(&lent, &output)
     var response = ResponseWriter(appendingTo: consume lent, service.clock)
     response.refuse(error)
+    tell(of: response, connection)
     output = response.output
     isClosing = true
   }
@@ -279,6 +298,7 @@ final class HTTPSession: Session {
         appendingTo: loop.takeScratch(), for: head, mayKeepAlive: !loop.isDraining, service.clock,
         commonFields: awaited.commonFields)
       write(head, &response)
+      tell(of: response, head, connection)
       return response
     }
     connection.sendNow(response.output, on: loop)
@@ -336,6 +356,7 @@ final class HTTPSession: Session {
   ) {
     var response = ResponseWriter(appendingTo: loop.takeScratch(), service.clock)
     response.refuse(status, code: code, detail: detail, isTemporary: true)
+    tell(of: response, connection)
     isClosing = true
     connection.sendNow(response.output, on: loop)
     loop.returnScratch(response.output)

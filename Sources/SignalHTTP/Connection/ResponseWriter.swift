@@ -7,6 +7,10 @@ struct ResponseWriter {
   private(set) var output: [UInt8]
   /// Whether the connection is good for another request after this response.
   private(set) var keepsAlive: Bool
+  /// Of what has been written, for whoever is told of refusals.
+  private(set) var status = 0
+  /// The code of the problem that has been written, if it is one.
+  private(set) var problemCode = ""
   private let isHead: Bool
   private let minorVersion: UInt8
   private let clock: ResponseClock
@@ -59,7 +63,15 @@ struct ResponseWriter {
 
   mutating func begin(_ status: HTTPStatus) {
     head = clock.begin(status, to: &output)
+    self.status = Int(status.code)
     if !commonFields.isEmpty { output.append(contentsOf: commonFields) }
+  }
+
+  /// Begins a response whose content is a problem with this code.
+  mutating func begin(_ status: HTTPStatus, problem code: String) {
+    begin(status)
+    problemCode = code
+    field("Content-Type", "application/problem+json")
   }
 
   mutating func field(_ name: StaticString, _ value: StaticString) { head?.field(name, value, to: &output) }
@@ -105,8 +117,7 @@ struct ResponseWriter {
   ///
   /// The strings are ours and need no escapes in JSON.
   mutating func refuse(_ status: HTTPStatus, code: String, detail: String, isTemporary: Bool = false) {
-    begin(status)
-    field("Content-Type", "application/problem+json")
+    begin(status, problem: code)
     if isTemporary { field("Retry-After", Array("1".utf8)) }
     end(
       Array(

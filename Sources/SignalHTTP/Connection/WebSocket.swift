@@ -90,6 +90,7 @@ public final class WebSocket: Session {
   /// What waits is sent before; the reason is cut at 123 bytes.
   public func close(_ code: CloseCode = .normal, reason: String = "", on loop: isolated EventLoop) {
     guard machine.maySend else { return }
+    connection.observation?.tell(.closing(code, reason: reason))
     write(on: loop) { machine, output in machine.close(code, reason: reason, to: &output) }
     handler.closing(self, on: loop)
     expectAnswer(within: connection.limits.closeTimeout, on: loop)
@@ -160,6 +161,9 @@ public final class WebSocket: Session {
       case .replied, .pong: continue
       case .end(let how):
         end = how
+        if case .failed(let error) = how {
+          connection.observation?.tell(.closing(error.closeCode, reason: error.description))
+        }
         break reading
       }
       if !connection.isOpen { break }

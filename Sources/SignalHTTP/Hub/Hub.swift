@@ -30,12 +30,13 @@ final class Hub: TurnParticipant {
   private let demandBox: DemandBox
   private var demandFeed: Subscription?
   private var demandSubscriptions: [DemandSubscription] = []
-  /// Filters that failed for a change, since the start (rule 6).
-  private(set) var filterErrors = 0
+  /// Told of filters that failed for a change (rule 6): where it was, and how many they were.
+  private let filterFailed: (@Sendable (PropertyPath, Int) -> Void)?
 
   init(
     store: PropertyStore, bookmarkInterval: Duration, pace: Replay.Pace, limits: HubLimits = HubLimits(),
-    watchers: Watchers = Watchers(), loop: isolated EventLoop
+    watchers: Watchers = Watchers(), filterFailed: (@Sendable (PropertyPath, Int) -> Void)? = nil,
+    loop: isolated EventLoop
   ) {
     self.store = store
     self.pace = pace
@@ -45,6 +46,7 @@ final class Hub: TurnParticipant {
     shortestBookmark = bookmarkNanoseconds
     mailbox = Mailbox { [weak loop] in loop?.wake() }
     self.watchers = watchers
+    self.filterFailed = filterFailed
     demandBox = DemandBox { [weak loop] in loop?.wake() }
   }
 
@@ -179,7 +181,7 @@ final class Hub: TurnParticipant {
           touched.inCommit.append(group)
         }
       }
-      if filtered.errors > 0 { filterErrors += filtered.errors }
+      if filtered.errors > 0 { filterFailed?(change.path, filtered.errors) }
     }
     for group in touched.inCommit {
       group.isInCommit = false

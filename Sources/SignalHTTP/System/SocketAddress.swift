@@ -45,6 +45,20 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     self.length = length
   }
 
+  /// The address of the other end of a connected socket; nil when the system does not say, as for one that is gone.
+  init?(peerOf descriptor: Int32) {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let status = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe getpeername(descriptor, $0, &length)
+      }
+    }
+    guard status == 0 else { return nil }
+    self.storage = storage
+    self.length = length
+  }
+
   var family: Int32 { Int32(storage.ss_family) }
 
   /// Calls `body` with the address in the form of `bind` and `connect`.

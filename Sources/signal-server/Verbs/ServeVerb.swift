@@ -49,7 +49,12 @@ struct ServeVerb: AsyncParsableCommand {
         metadata: ["descriptors": "\(descriptors)", "connections": "\(settings.http.connections)"])
     }
     let store = PropertyStore(limits: StoreLimits(settings))
-    let server = Server(ServerConfiguration(settings), store: store, live: LiveConfiguration(settings))
+    var configuration = ServerConfiguration(settings)
+    if logger.logLevel <= .debug {
+      let log = ServerEventLog(logger: logger)
+      configuration.observer = { log.write($0) }
+    }
+    let server = Server(configuration, store: store, live: LiveConfiguration(settings))
     do throws(SystemError) {
       try server.start()
       let sources =

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+import Logging
+import SignalHTTP
+
+/// Writes what happens on connections to the log, at the level `debug`.
+struct ServerEventLog {
+  let logger: Logger
+
+  /// Writes one event.
+  func write(_ event: ServerEvent) {
+    let (message, fields) = Self.text(of: event.kind)
+    var metadata = Logger.Metadata(uniqueKeysWithValues: fields.map { ($0, .string($1)) })
+    if let peer = event.peer { metadata["peer"] = "\(peer)" }
+    logger.debug("\(message)", metadata: metadata)
+  }
+
+  /// The words for an event, and its particulars.
+  static func text(of kind: ServerEvent.Kind) -> (message: String, fields: [(String, String)]) {
+    switch kind {
+    case .opened: ("connection opened", [])
+    case .closed: ("connection closed", [])
+    case .turnedAway: ("connection turned away", [])
+    case .refused(let method, let path, let status, let code):
+      (
+        "request refused",
+        [("method", method), ("path", path), ("status", "\(status)"), ("code", code)].filter { !$0.1.isEmpty }
+      )
+    case .refusedCommand(let status, let code): ("command refused", [("status", "\(status)"), ("code", code)])
+    case .closing(let code, let reason):
+      ("closing", [("code", "\(code.rawValue)"), ("reason", reason)].filter { !$0.1.isEmpty })
+    case .filterFailed(let path, let filters): ("filter failed", [("path", path), ("filters", "\(filters)")])
+    }
+  }
+}
