@@ -14,11 +14,17 @@ struct SignalServer: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      ServeVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self, WatchVerb.self, WaitVerb.self,
-      SendVerb.self,
-      TimerVerb.self, ExplainVerb.self, BenchVerb.self, HealthVerb.self,
+      ServeVerb.self, ListVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self,
+      TransactionVerb.self, WatchVerb.self, WaitVerb.self, SendVerb.self, TimerVerb.self, ExplainVerb.self,
+      BenchVerb.self, HealthVerb.self, CompletionVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)
+
+  /// The words that can stand first: each verb, its aliases, and `help`.
+  static let verbs =
+    configuration.subcommands.flatMap { verb in
+      [verb.configuration.commandName].compactMap(\.self) + verb.configuration.aliases
+    } + ["help"]
 
   /// Ends the process with a status of ``ExitStatus`` whatever happens: an error that leaves `main` prints a trace.
   static func main() async {

@@ -32,7 +32,10 @@ struct ServerURLTests {
     ("http://a:65536", "--server: 'http://a:65536' has no port from 1 to 65535 behind its colon"),
     ("http://a:", "--server: 'http://a:' has no port from 1 to 65535 behind its colon"),
     ("http://::1:80", "--server: 'http://::1:80' needs brackets around its IPv6 address"),
-    ("http://a/b", "--server: 'http://a/b' must not go on behind host and port"),
+    (
+      "http://a/b",
+      "--server: 'http://a/b' has a path, and verbs ask for the root of a server; end it behind the host and the port"
+    ),
     ("http://a?b", "--server: 'http://a?b' must not go on behind host and port"),
     ("http://u@a", "--server: 'http://u@a' must not go on behind host and port"),
   ])
@@ -70,10 +73,12 @@ struct RequestTests {
   }
 
   @Test(arguments: [
-    (#"{"title":"Not found","detail":"There is none."}"#, "Not found: There is none."),
+    (#"{"title":"Not found","detail":"There is none."}"#, "There is none."),
+    (#"{"title":"The text is not JSON","detail":"a comma is missing"}"#, "The text is not JSON: a comma is missing"),
+    (#"{"title":"Too much","detail":"Too much"}"#, "Too much"),
     (#"{"title":"Not found"}"#, "Not found"), (#"{"detail":"x"}"#, nil), ("", nil), ("<html>", nil), ("[]", nil),
   ])
-  func `a problem is title and detail`(body: String, line: String?) {
+  func `a problem is its detail, with the title where that says more`(body: String, line: String?) {
     #expect(Members.problemText(in: Array(body.utf8)) == line)
   }
 

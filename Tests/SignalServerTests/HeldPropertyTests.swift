@@ -30,6 +30,11 @@ import Testing
     }
   }
 
+  private static let unchanged: [Theatre.Act] = [
+    ok(90, changed: false), .says(#"{"id":1,"type":"ok","path":"presence/ann","value":"here","revision":7,"time":"t"}"#),
+  ]
+  private let get = #"{"id":1,"type":"get","path":"presence/ann"}"#
+
   private let property = HeldProperty(path: "presence/ann", value: JSONText("here"))
   private let set = #"{"id":1,"type":"set","path":"presence/ann","value":"here","hold":true"#
 
@@ -44,11 +49,11 @@ import Testing
   @Test func `after a broken connection it is set again, and printed once`() {
     let theatre = Theatre([
       .success([Self.hello, Self.ok(1), Self.broken]), .failure(.broken("restarting")),
-      .success([Self.hello, Self.ok(2, changed: false), Self.broken]),
+      .success([Self.hello] + Self.unchanged + [Self.broken]),
     ])
     _ = run(property, in: theatre)
     #expect(theatre.printed == ["e.1"])
-    #expect(theatre.sent == [set + "}", set + "}"])
+    #expect(theatre.sent == [set + "}", set + "}", get])
     #expect(theatre.complaints.first == "the line is cut; reconnecting")
     #expect(theatre.complaints.contains("connected again"))
     #expect(theatre.slept.count == 3)
@@ -65,16 +70,17 @@ import Testing
   @Test func `what was asked for under a condition is taken again only from itself, or when it has ended`() {
     var claim = property
     claim.ifAbsent = true
+    claim.filter = "true"
     let back = Theatre([
       .success([Self.hello, Self.ok(7), Self.broken]),
-      .success([Self.hello, Self.ok(9, changed: false), Self.broken]),
+      .success([Self.hello] + Self.unchanged + [Self.broken]),
       .success([Self.hello, Self.failed(current: "null"), Self.ok(12), Self.broken]),
       .success([Self.hello, Self.failed(current: #"{"value":"bob","revision":13}"#)]),
     ])
     #expect(run(claim, in: back)?.status == .refused)
     #expect(
       back.sent == [
-        set + #","ifNoneMatch":"*"}"#, set + #","ifMatch":"e.7"}"#, set + #","ifMatch":"e.7"}"#,
+        set + #","ifNoneMatch":"*","if":"true"}"#, set + #","ifMatch":"e.7"}"#, get, set + #","ifMatch":"e.7"}"#,
         set + #","ifNoneMatch":"*"}"#, set + #","ifMatch":"e.12"}"#,
       ])
     #expect(back.printed == ["e.7"])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import JSON
 import SignalHTTP
+import SignalStore
 import Testing
 
 @testable import signal_server
@@ -40,6 +41,7 @@ final class Theatre {
   var printed: [String] = []
   var complaints: [String] = []
   var slept: [Duration] = []
+  var notes: [String?] = []
 
   init(_ connections: [Result<[Act], LinkFailure>]) { self.connections = connections }
 
@@ -53,11 +55,12 @@ final class Theatre {
       print: { self.printed.append(String(decoding: $0, as: UTF8.self)) },
       complain: { self.complaints.append($0) },
       sleep: { self.slept.append($0) },
-      random: { 1 })
+      random: { 1 },
+      note: { self.notes.append($0) })
   }
 
   /// Watches until the end; gives back how it failed, if it did.
-  func watch(_ command: SubscribeCommand, output: Watcher.Output = .lines, count: Int? = nil) -> Failure? {
+  func watch(_ command: SubscribeCommand, output: Watcher.Output = .lines(), count: Int? = nil) -> Failure? {
     var watcher = Watcher(command, output: output, count: count, in: surroundings)
     do {
       try watcher.run()
@@ -66,6 +69,11 @@ final class Theatre {
       return error
     }
   }
+}
+
+extension String {
+  /// An event with the cursor that `watch --json` adds.
+  fileprivate func with(cursor: String) -> String { dropLast() + #","cursor":"\#(cursor)"}"# }
 }
 
 private let subscribed = [Message.hello("e"), Message.ok].map(Theatre.Act.says)
@@ -91,7 +99,10 @@ struct WatcherTests {
         [Message.hello("e"), Message.recovered, cut, Message.set("b", "1", 3), Message.live(3)].map { .says($0) }),
     ])
     #expect(theatre.watch(all, output: .events, count: 2) == nil)
-    #expect(theatre.printed == [Message.live(2), cut, Message.set("b", "1", 3)])
+    #expect(
+      theatre.printed == [
+        Message.live(2).with(cursor: "e.2"), cut, Message.set("b", "1", 3).with(cursor: "e.3"),
+      ])
     #expect(theatre.sent.last == #"{"id":1,"type":"subscribe","match":["**"],"since":"e.2"}"#)
   }
 
@@ -102,7 +113,54 @@ struct WatcherTests {
       .success(([Message.hello("f"), Message.notRecovered] + again).map { .says($0) }),
     ])
     _ = theatre.watch(all, output: .events)
-    #expect(theatre.printed == [Message.set("a", "1", 1), Message.live(2)] + again)
+    let first = [Message.set("a", "1", 1), Message.live(2).with(cursor: "e.2")]
+    let last = [Message.live(1).with(cursor: "f.1"), Message.bookmark(2).with(cursor: "f.2")]
+    #expect(theatre.printed == first + again.prefix(2) + last)
+  }
+
+  @Test func `the cursors of events are those to resume from, and no others`() {
+    let gap = #"{"type":"gap","subscription":1,"from":4,"to":9,"count":3,"reason":"slow","#
+    let messages = [
+      Message.set("a", "1", 1), Message.live(2), Message.set("a", "2", 3, more: true), Message.set("b", "2", 3),
+      gap + #""more":true}"#, Message.set("a", "3", 9), gap + #""more":false}"#,
+    ]
+    let theatre = Theatre([.success(subscribed + messages.map { .says($0) })])
+    _ = theatre.watch(all, output: .events)
+    let cursors = theatre.printed.map { $0.firstMatch(of: /"cursor":"([^"]*)"/).map { String($0.1) } }
+    #expect(cursors == [nil, "e.2", nil, "e.3", nil, "e.9", "e.9"])
+    #expect(theatre.notes.last == "e.9")
+  }
+
+  @Test func `the lines of a snapshot are aligned from the first, and those of a person tell cursor and gaps`() {
+    let paced = #"{"type":"gap","subscription":1,"from":4,"to":9,"count":1,"reason":"paced","more":true}"#
+    let slow = #"{"type":"gap","subscription":1,"from":10,"to":12,"count":3,"reason":"slow"}"#
+    let messages = [
+      Message.set("a", "1", 1), Message.set("long/path", "22", 2), Message.live(2), paced,
+      Message.set("a", "3", 9, old: "1"), slow,
+    ]
+    for (tellsAll, complaints) in [
+      (
+        true,
+        ["live at cursor e.2", "1 change left out, as asked for", "too slow for all changes: 3 changes left out"]
+      ),
+      (false, ["too slow for all changes: 3 changes left out"]),
+    ] {
+      let theatre = Theatre([.success(subscribed + messages.map { .says($0) })])
+      _ = theatre.watch(all, output: .lines(tellsAll: tellsAll))
+      #expect(theatre.printed == ["a          1", "long/path  22", "a          1   → 3"])
+      #expect(theatre.complaints == complaints)
+    }
+  }
+
+  @Test func `what waits for its alignment is printed when the connection breaks, and when it is much`() {
+    let theatre = Theatre([.success(subscribed + [.says(Message.set("a", "1", 1)), .ends(.broken("gone"))])])
+    _ = theatre.watch(all)
+    #expect(theatre.printed == ["a  1"])
+    let many = (0...600).map { Message.set("\($0)", "1", 1) }
+    let endless = Theatre([.success(subscribed + many.map { .says($0) })])
+    var watcher = Watcher(all, output: .lines(), count: 501, in: endless.surroundings)
+    #expect(throws: Never.self) { try watcher.run() }
+    #expect(endless.printed.count == 501)
   }
 
   @Test func `the first connection has to succeed`() {
@@ -272,6 +330,28 @@ struct WatchPrinterTests {
         "attic                0        → (deleted)",
         "attic                         → (deleted)",
       ])
+  }
+
+  @Test func `a style adds the time and colours, and nothing else`() {
+    let style = WatchPrinter.Style(time: { "<\($0)>" }, isColoured: true)
+    var printer = WatchPrinter(style)
+    var plain = WatchPrinter()
+    let lines: [WatchFold.Line] = [
+      .present(path: "a", value: JSONText(1)), .set(path: "a", old: JSONText(1), new: JSONText(2), entered: true),
+      .left(path: "a", old: JSONText(2), new: JSONText(0)), .deleted(path: "a", old: nil),
+    ]
+    for line in lines {
+      let text = printer.text(for: line, at: "T")
+      #expect(text.contains("\u{1B}[36ma\u{1B}[0m"))
+      #expect(text.replacing(/\u{1B}\[[0-9]+m/, with: "") == "<T>  " + plain.text(for: line))
+    }
+  }
+
+  @Test func `a time is that of this day, or the day, and always as wide`() throws {
+    let now = try #require(Timestamp("2026-01-02T12:00:00.000Z"))
+    #expect(LocalTime.text(of: "2026-01-02T12:00:00.042Z", now: now).hasSuffix(":00.042"))
+    #expect(LocalTime.text(of: "2025-12-24T12:00:00.042Z", now: now) == "2025-12-24  ")
+    #expect(LocalTime.text(of: "", now: now) == String(repeating: " ", count: 12))
   }
 
   @Test func `a long old value is cut, a new one is not`() {

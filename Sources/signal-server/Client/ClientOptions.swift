@@ -7,29 +7,50 @@ import SignalHTTP
 struct ClientOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The server (environment: SIGNAL_SERVER; default: \(ClientOptions.standard)).", valueName: "url"))
+      """
+      The server (environment: SIGNAL_SERVER; default: where serve would listen with the settings of this environment, \
+      \(ServerURL(listeningWith: Settings()))).
+      """, valueName: "url"))
   var server: String?
 
-  static let standard = ServerURL(host: "127.0.0.1", port: 8080)
-
-  /// The server that is named by the flag, else by the environment; nil when by neither.
-  func named() throws(Failure) -> ServerURL? {
+  /// The server that is meant: named by the flag, else by `SIGNAL_SERVER`, else the one that `serve` runs with the
+  /// settings of this environment (`SIGNAL_PORT`, `SIGNAL_HOST`, `SIGNAL_CONFIG`): in a container, the one beside it.
+  ///
+  /// - Throws: `Failure` when what names it is wrong.
+  func url(
+    in environment: [String: String] = ProcessEnvironment.variables
+  ) throws(Failure) -> ServerURL {
     if let server { return try ServerURL(server, from: "--server") }
-    if let server = ProcessEnvironment.variables["SIGNAL_SERVER"], !server.isEmpty {
+    if let server = environment["SIGNAL_SERVER"], !server.isEmpty {
       return try ServerURL(server, from: "SIGNAL_SERVER")
     }
-    return nil
+    let settings: Settings
+    do throws(ConfigurationError) {
+      settings = try ResolvedSettings.load(file: nil, environment: environment, flags: []).settings
+    } catch {
+      throw Failure(error)
+    }
+    guard settings.port > 0 else {
+      throw Failure(.usage, "port 0 is one that the system picks, so nothing says where the server is; give --server")
+    }
+    return ServerURL(listeningWith: settings)
   }
 
   /// Sends one request and gives back the answer.
   ///
+  /// - Parameter path: What it is about, so that a refusal names it, and what there is near it when it is not there.
   /// - Throws: `Failure` when no server answers, or when the answer is a refusal.
   func request(
-    _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil
+    _ method: String, _ target: String, about path: String? = nil, fields: [(String, String)] = [],
+    body: [UInt8]? = nil
   ) throws(Failure) -> HTTPClientResponse {
     let response = try exchange(method, target, fields: fields, body: body)
-    guard (200..<300).contains(response.status) else { throw Failure(.refused, response.refusal) }
-    return response
+    if (200..<300).contains(response.status) { return response }
+    let text = response.refusal(about: path)
+    guard Members.body(response.body)?.string("code") == "not_found", let path,
+      let hint = PathSuggestion(path).hint(from: self)
+    else { throw Failure(.refused, text) }
+    throw Failure(.refused, "\(text.last == "." ? String(text.dropLast()) : text); \(hint.printable)")
   }
 
   /// Sends one request and gives back the answer, whatever it says.
@@ -39,7 +60,7 @@ struct ClientOptions: ParsableArguments {
     _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil,
     patience: Duration = .seconds(10)
   ) throws(Failure) -> HTTPClientResponse {
-    let url = try named() ?? Self.standard
+    let url = try url()
     do {
       let client = try HTTPClient(host: url.host, port: url.port)
       return try client.request(
@@ -51,6 +72,12 @@ struct ClientOptions: ParsableArguments {
 }
 
 extension HTTPClientResponse {
-  /// What an answer that is no success says, in one line: `title: detail` of its problem, or else its status.
-  var refusal: String { Members.problemText(in: body)?.printable ?? "HTTP \(status) \(reason)".printable }
+  /// What an answer that is no success says, in one line: what its problem says, or else its status.
+  ///
+  /// - Parameter path: What the request was about; it is put in front unless it is named anyway.
+  func refusal(about path: String? = nil) -> String {
+    let text = Members.problemText(in: body) ?? "HTTP \(status) \(reason)"
+    guard let path, !path.isEmpty, !text.contains("\"\(path)\"") else { return text.printable }
+    return "\(path): \(text)".printable
+  }
 }

@@ -11,6 +11,8 @@ struct HeldProperty {
   var ifAbsent = false
   var always = false
   var ttl: String?
+  /// An expression that has to hold for what is there.
+  var filter: String?
 
   /// How long the server may be silent before it is asked whether it is there, and then how long it may take.
   ///
@@ -65,7 +67,7 @@ struct HeldProperty {
   /// - Returns: The cursor that it has now.
   private func hold(over link: any LiveLink, _ own: String?) throws(LinkFailure) -> String {
     let epoch = Members(try message(of: link)).string("epoch") ?? ""
-    let isConditional = ifMatch != nil || ifAbsent
+    let isConditional = ifMatch != nil || ifAbsent || filter != nil
     var condition = Condition.asked
     if let own { condition = isConditional ? .match(own) : .none }
     var reply = try ask(link, condition)
@@ -78,8 +80,11 @@ struct HeldProperty {
     guard reply.string("type") != "error" else {
       throw .refused(status: 0, text: (reply.members("error")?.problemText ?? "error").printable)
     }
-    // Where nothing has changed, the property has the cursor that the condition named.
-    if reply.bool("changed") == false, let known = own ?? ifMatch { return known }
+    if reply.bool("changed") == false {
+      // The revision of the reply is the store's, then.
+      try link.send(Array(#"{"id":1,"type":"get","path":"#.utf8) + JSONText(path).bytes + Array("}".utf8))
+      reply = Members(try message(of: link))
+    }
     return "\(epoch).\(reply.text("revision")?.description ?? "")"
   }
 
@@ -115,6 +120,7 @@ struct HeldProperty {
       if let ifMatch { text += Array(#","ifMatch":"#.utf8) + JSONText(ifMatch).bytes }
       if ifAbsent { text += Array(#","ifNoneMatch":"*""#.utf8) }
       if always { text += Array(#","always":true"#.utf8) }
+      if let filter { text += Array(#","if":"#.utf8) + JSONText(filter).bytes }
     case .none: break
     case .match(let cursor): text += Array(#","ifMatch":"#.utf8) + JSONText(cursor).bytes
     case .absent: text += Array(#","ifNoneMatch":"*""#.utf8)

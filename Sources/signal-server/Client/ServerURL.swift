@@ -22,7 +22,10 @@ struct ServerURL: Equatable, Sendable, CustomStringConvertible {
     guard text.lowercased().hasPrefix("http://") else { throw refuse("is not a URL that begins with http://") }
     var rest = text.dropFirst("http://".count)
     if rest.last == "/" { rest.removeLast() }
-    guard !rest.contains(where: { "/?#@".contains($0) }) else { throw refuse("must not go on behind host and port") }
+    guard !rest.contains("/") else {
+      throw refuse("has a path, and verbs ask for the root of a server; end it behind the host and the port")
+    }
+    guard !rest.contains(where: { "?#@".contains($0) }) else { throw refuse("must not go on behind host and port") }
     var port: UInt16 = 80
     if rest.last != "]", let colon = rest.lastIndex(of: ":") {
       let digits = rest[rest.index(after: colon)...]

@@ -12,6 +12,20 @@ enum Terminal {
   /// Writes bytes and a line end to the standard output.
   static func print(bytes: [UInt8]) { write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
 
+  /// Writes several lines to the standard output, with one call.
+  static func print(lines: [[UInt8]]) {
+    write(lines.flatMap { $0 + [UInt8(ascii: "\n")] }, to: STDOUT_FILENO)
+  }
+
+  /// Whether the standard output is a terminal, so that a person reads it.
+  static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+
+  /// Whether colours can be shown on it, and are wanted (no-color.org).
+  static var isColoured: Bool {
+    let variables = ProcessEnvironment.variables
+    return isOutput && (variables["NO_COLOR"] ?? "").isEmpty && variables["TERM"] != "dumb"
+  }
+
   /// Writes a line to the standard error.
   static func printToError(_ line: String) { write(Array((line + "\n").utf8), to: STDERR_FILENO) }
 

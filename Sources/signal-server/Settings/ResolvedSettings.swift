@@ -89,7 +89,7 @@ struct ResolvedSettings: Equatable, Sendable {
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       guard argument.hasPrefix("-"), argument.count > 1 else {
-        throw .unexpectedArgument(argument, nearestVerb: Suggestion.nearest(to: argument, among: Self.verbs))
+        throw .unexpectedArgument(argument, nearestVerb: Suggestion.nearest(to: argument, among: SignalServer.verbs))
       }
       let equals = argument.firstIndex(of: "=")
       let flag = String(argument[..<(equals ?? argument.endIndex)])
@@ -109,8 +109,6 @@ struct ResolvedSettings: Equatable, Sendable {
       try assign(setting.isList ? Self.items(of: text) : [text], to: setting, from: .flag(flag))
     }
   }
-
-  private static let verbs = ["serve", "get", "set", "delete", "watch", "health", "help"]
 
   // MARK: Together
 

@@ -88,7 +88,7 @@ struct BenchVerb: AsyncParsableCommand {
     plan.loops = threads
     plan.seconds = seconds
     plan.requests = requests
-    let server = try client.named() ?? ClientOptions.standard
+    let server = try client.url()
     _ = DescriptorLimit.raise(toServe: plan.watchers + plan.requesters + plan.connections)
     let report = try await BenchRun(plan, server, process: pid, isQuiet: json).run()
     if json {

@@ -16,6 +16,6 @@ struct GetVerb: ParsableCommand {
 
   func run() throws {
     let query = pointer.map { [(name: "pointer", value: $0)] } ?? []
-    Terminal.print(bytes: try client.request("GET", PropertyTarget.make(path.text, query)).body)
+    Terminal.print(bytes: try client.request("GET", PropertyTarget.make(path.text, query), about: path.text).body)
   }
 }

@@ -39,6 +39,7 @@ struct SendVerb: ParsableCommand {
     }
     let query = remember ? [(name: "remember", value: "true")] : []
     let target = PropertyTarget.make(path.text, query, in: "/signals/")
-    _ = try client.request("POST", target, fields: [("Content-Type", "application/json")], body: body)
+    _ = try client.request(
+      "POST", target, about: path.text, fields: [("Content-Type", "application/json")], body: body)
   }
 }

@@ -34,6 +34,13 @@ struct SetVerb: ParsableCommand {
   @Flag(help: "Only if there is no such property.")
   var ifAbsent = false
 
+  @Option(
+    name: .customLong("if"),
+    help: ArgumentHelp(
+      "Only if this holds for what is there, for example 'value < 22'; value is null when nothing is.",
+      valueName: "expression"))
+  var condition: String?
+
   @Flag(help: "Make it a change even if the value is the same.")
   var always = false
 
@@ -69,8 +76,9 @@ struct SetVerb: ParsableCommand {
       ProcessSignals.makeSuccess()
       let value = try SetValue.json(from: source, isText: string, isInput: value == "-")
       try HeldProperty(
-        path: path.text, value: value, ifMatch: ifMatch, ifAbsent: ifAbsent, always: always, ttl: ttl
-      ).run(in: .process(try client.named() ?? ClientOptions.standard))
+        path: path.text, value: value, ifMatch: ifMatch, ifAbsent: ifAbsent, always: always, ttl: ttl,
+        filter: condition
+      ).run(in: .process(try client.url()))
     }
     let body = computed ? source : try SetValue.json(from: source, isText: string, isInput: value == "-").bytes
     var fields = [("Content-Type", computed ? "application/cel" : "application/json")]
@@ -79,11 +87,25 @@ struct SetVerb: ParsableCommand {
     var query: [(name: String, value: String)] = []
     if always { query.append((name: "always", value: "true")) }
     if let ttl { query.append((name: "ttl", value: ttl)) }
+    if let condition { query.append((name: "if", value: condition)) }
     let target = PropertyTarget.make(path.text, query)
-    let response = try client.request("PUT", target, fields: fields, body: body)
+    let response = try client.request("PUT", target, about: path.text, fields: fields, body: body)
     // The tag of the property when there is one, which also stands when the value was equal and nothing changed.
     let tag = response.value("ETag").map { $0.filter { $0 != "\"" } }
     if let cursor = tag ?? response.value("Signal-Revision") { Terminal.print(cursor.printable) }
+    if computed { warn(of: source) }
+  }
+
+  /// Tells what is allowed in the formula and probably not meant, if the server says.
+  private func warn(of formula: [UInt8]) {
+    var body = Array(#"{"formula":"#.utf8)
+    body.appendJSON(String(decoding: formula, as: UTF8.self))
+    body.append(UInt8(ascii: "}"))
+    let fields = [("Content-Type", "application/json")]
+    guard let answer = try? client.exchange("POST", "/expressions/explain", fields: fields, body: body),
+      let text = try? JSONText(validating: answer.body)
+    else { return }
+    for warning in Explanation.warnings(JSONTree(text)) { Terminal.complain("warning: \(warning)") }
   }
 }
 

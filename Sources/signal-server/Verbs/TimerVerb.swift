@@ -45,12 +45,12 @@ struct TimerVerb: ParsableCommand {
     }
     let target = PropertyTarget.make(path.text, in: "/timers/")
     if delete {
-      _ = try client.request("DELETE", target)
+      _ = try client.request("DELETE", target, about: path.text)
       return
     }
     let time = [("after", after), ("at", at), ("every", every)].first { $0.1 != nil }
     guard let (name, given) = time, let text = given else {
-      return Terminal.print(bytes: try client.request("GET", target).body)
+      return Terminal.print(bytes: try client.request("GET", target, about: path.text).body)
     }
     var body = Array("{\"\(name)\":".utf8) + JSONText(text).bytes
     if let message {
@@ -59,6 +59,6 @@ struct TimerVerb: ParsableCommand {
     }
     body.append(UInt8(ascii: "}"))
     let fields = [("Content-Type", "application/json")]
-    Terminal.print(bytes: try client.request("PUT", target, fields: fields, body: body).body)
+    Terminal.print(bytes: try client.request("PUT", target, about: path.text, fields: fields, body: body).body)
   }
 }

@@ -42,7 +42,9 @@ struct WaitVerb: ParsableCommand {
     if cursor == nil, until == nil {
       // From what is there now, or is not.
       let response = try client.exchange("HEAD", PropertyTarget.make(path.text))
-      guard response.status == 200 || response.status == 404 else { throw Failure(.refused, response.refusal) }
+      guard response.status == 200 || response.status == 404 else {
+        throw Failure(.refused, response.refusal(about: path.text))
+      }
       cursor = response.value("Signal-Revision")
     }
     while true {
@@ -59,7 +61,7 @@ struct WaitVerb: ParsableCommand {
       case 404: return
       case 304 where end.map { ContinuousClock.now < $0 } ?? true: continue
       case 304: throw Failure(.timedOut, "the time is up")
-      default: throw Failure(.refused, response.refusal)
+      default: throw Failure(.refused, response.refusal(about: path.text))
       }
     }
   }

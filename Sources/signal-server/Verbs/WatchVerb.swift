@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
+import Synchronization
 
 /// `signal-server watch`: prints what changes, as it changes.
 struct WatchVerb: ParsableCommand {
@@ -8,7 +9,8 @@ struct WatchVerb: ParsableCommand {
     abstract: "Print properties, and what changes, as it changes.",
     discussion: """
       A pattern is a path in which * stands for one segment and ** for any number. The connection is made anew when it \
-      breaks, and nothing is missed. Ctrl-C ends it, with status 0.
+      breaks, and nothing is missed. Ctrl-C ends it, with status 0. On a terminal it shows when things happened, in \
+      colours unless NO_COLOR is set, and at the end the cursor that --since goes on from.
       """)
 
   @Argument(help: "What to watch, for example 'kitchen/**'.")
@@ -23,8 +25,12 @@ struct WatchVerb: ParsableCommand {
       "Only what matches, for example 'value > 20'; with --signals 'message > 20'.", valueName: "expression"))
   var filter: String?
 
-  @Flag(help: "Print each event as JSON, exactly as it came, one per line.")
+  @Flag(
+    help: "Print each event as JSON, one per line: as it came, and with the cursor that --since goes on from, if any.")
   var json = false
+
+  @Flag(inversion: .prefixedNo, help: "Show when each event happened, also where that is not a terminal, or not.")
+  var time: Bool?
 
   @Option(help: ArgumentHelp("End after this many events.", valueName: "number"))
   var count: Int?
@@ -67,7 +73,7 @@ struct WatchVerb: ParsableCommand {
   }
 
   func run() throws {
-    let url = try client.named() ?? ClientOptions.standard
+    let url = try client.url()
     var command = SubscribeCommand(
       patterns: patterns.map(\.text), filter: filter, initial: initial, oldValue: oldValue, since: since)
     if !exit { command.exit = false }
@@ -76,8 +82,30 @@ struct WatchVerb: ParsableCommand {
     command.deadband = deadband
     command.pointer = pointer
     command.isForSignals = signals
-    ProcessSignals.makeSuccess()
-    var watcher = Watcher(command, output: json ? .events : .lines, count: count, in: .process(url))
+    let isSeen = Terminal.isOutput && !json
+    let last = LastCursor()
+    let tellEnd: @Sendable () -> Void = {
+      if isSeen, let cursor = last.cursor { Terminal.complain("to go on from here: --since \(cursor)") }
+    }
+    let sources = ProcessSignals.makeSuccess(telling: tellEnd)
+    var surroundings = Watcher.Surroundings.process(url)
+    surroundings.note = { last.cursor = $0 }
+    var style = WatchPrinter.Style(isColoured: Terminal.isColoured)
+    if time ?? Terminal.isOutput { style.time = { LocalTime.text(of: $0) } }
+    let output: Watcher.Output = json ? .events : .lines(style, tellsAll: Terminal.isOutput)
+    var watcher = Watcher(command, output: output, count: count, in: surroundings)
     try watcher.run()
+    tellEnd()
+    withExtendedLifetime(sources) {}
+  }
+}
+
+/// Where to resume, for whoever ends the process.
+private final class LastCursor: Sendable {
+  private let state = Mutex<String?>(nil)
+
+  var cursor: String? {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
   }
 }

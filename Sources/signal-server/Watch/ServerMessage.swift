@@ -11,8 +11,8 @@ enum ServerMessage: Equatable, Sendable {
   case error(code: String, text: String)
   /// A change, or one property of a snapshot.
   case change(WatchedChange)
-  /// A message of a signal.
-  case signal(path: String, message: JSONText)
+  /// A message of a signal, and when it was sent.
+  case signal(path: String, message: JSONText, time: String)
   /// The end of a snapshot or of what was missed.
   case live(revision: UInt64)
   /// The present cursor of a quiet subscription.
@@ -49,7 +49,7 @@ enum ServerMessage: Equatable, Sendable {
       guard let path = members.string("path"), let message = members.text("message") else {
         throw Failure(.refused, "the server sent a signal without a path or a message")
       }
-      self = .signal(path: path, message: message)
+      self = .signal(path: path, message: message, time: members.string("time") ?? "")
     case "live": self = .live(revision: try members.revision())
     case "bookmark": self = .bookmark(revision: try members.revision())
     case "reset": self = .reset
@@ -62,7 +62,7 @@ enum ServerMessage: Equatable, Sendable {
   }
 
   /// Whatever a server may be set to send: two values of the largest size there is, nested as deeply as there is.
-  private static let limits = JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 2048)
+  static let limits = JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 2048)
 }
 
 /// A change as it is told to a subscriber.
@@ -97,6 +97,8 @@ struct WatchedChange: Equatable, Sendable {
   /// Whether the value before did not match the filter.
   let entered: Bool
   let revision: UInt64
+  /// When it happened, as it was written; empty when that is not told.
+  let time: String
   /// Whether more of the same transaction follows.
   let more: Bool
 
@@ -110,6 +112,7 @@ struct WatchedChange: Equatable, Sendable {
     oldValue = members.text("oldValue")
     entered = members.bool("entered") ?? false
     revision = try members.revision()
+    time = members.string("time") ?? ""
     more = members.bool("more") ?? false
   }
 }
@@ -135,15 +138,19 @@ struct Members {
     return revision
   }
 
-  /// What a body says that is a problem; nil when it is none.
-  static func problemText(in body: [UInt8]) -> String? {
-    guard let text = try? JSONText(validating: body) else { return nil }
-    return Members(tree: JSONTree(text), node: .root).problemText
-  }
+  /// The members of a body; nil when it is not JSON.
+  static func body(_ body: [UInt8]) -> Members? { (try? JSONText(validating: body)).map { Members($0) } }
 
-  /// What a problem (RFC 9457) says, in one line: `title: detail`; nil when this is none.
+  /// What a body says that is a problem; nil when it is none.
+  static func problemText(in body: [UInt8]) -> String? { self.body(body)?.problemText }
+
+  /// What a problem (RFC 9457) says, in one line; nil when this is none.
+  ///
+  /// The detail alone when it is a sentence, which says all that the title does; else `title: detail`.
   var problemText: String? {
     guard let title = string("title") else { return nil }
-    return string("detail").map { "\(title): \($0)" } ?? title
+    guard let detail = string("detail"), detail != title else { return title }
+    let isSentence = detail.last == "." && detail.first?.isLowercase == false
+    return isSentence ? detail : "\(title): \(detail)"
   }
 }

@@ -163,6 +163,18 @@ struct WatchFold: Sendable {
     }
   }
 
+  /// Where to resume behind a message, which has not been taken yet; nil when it gives no such point (rule 4).
+  func cursor(behind message: ServerMessage) -> String? {
+    switch message {
+    case .change(let change):
+      if case .snapshot = phase { return nil }
+      return change.more ? nil : "\(epoch).\(change.revision)"
+    case .gap(let revision, _, _, let more): return more ? nil : "\(epoch).\(revision)"
+    case .live(let revision), .bookmark(let revision): return "\(epoch).\(revision)"
+    case .hello, .ok, .error, .signal, .reset, .other: return nil
+    }
+  }
+
   /// A quiet subscription's cursor has moved on.
   mutating func bookmark(revision: UInt64) { cursor = "\(epoch).\(revision)" }
 }

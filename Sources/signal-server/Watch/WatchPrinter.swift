@@ -3,48 +3,85 @@ import JSON
 
 /// Writes what `watch` has to tell as one line per event, for people.
 ///
-///     kitchen/temperature  21.5
-///     kitchen/temperature  21.5  → 22.0
-///     attic/temperature    23.0  → 20.0  (left)
-///     attic/temperature    20.0  → (deleted)
+///     08:15:02.114  kitchen/temperature  21.5
+///     08:15:09.870  kitchen/temperature  21.5  → 22.0
+///     08:16:31.002  attic/temperature    23.0  → 20.0  (left)
+///     08:17:00.551  attic/temperature    20.0  → (deleted)
 ///
-/// Columns are as wide as the widest so far, within a bound: lines come one by one, and none waits for the next.
+/// Columns are as wide as the widest so far, within a bound: lines come one by one, and none waits for the next. What is
+/// there at the beginning comes at once, and is made room for before its first line.
 struct WatchPrinter: Sendable {
+  /// How it looks.
+  struct Style: Sendable {
+    /// What is written for the time of an event; nil to leave it out.
+    var time: (@Sendable (String) -> String)?
+    var isColoured = false
+  }
+
+  private let style: Style
   private var pathWidth = 0
   private var valueWidth = 0
   private static let widestPath = 48
   private static let widestValue = 24
 
+  init(_ style: Style = Style()) { self.style = style }
+
+  /// Makes the columns as wide as a line needs.
+  mutating func makeRoom(for line: WatchFold.Line) { _ = text(for: line, at: "") }
+
   /// The line, without its end.
-  mutating func text(for line: WatchFold.Line) -> String {
-    switch line {
-    case .present(let path, let value), .signal(let path, let value): row(path, value, "")
-    case .set(let path, let old, let new, let entered):
-      row(path, old, " → \(shown(new))" + (entered ? "  (entered)" : ""))
-    case .deleted(let path, let old): row(path, old, " → (deleted)")
-    case .expired(let path, let old): row(path, old, " → (expired)")
-    case .left(let path, let old, let new): row(path, old, " → " + (new.map { "\(shown($0))  (left)" } ?? "(left)"))
-    }
+  ///
+  /// - Parameter time: When it happened, as the server wrote it; empty when that is not known.
+  mutating func text(for line: WatchFold.Line, at time: String = "") -> String {
+    let text =
+      switch line {
+      case .present(let path, let value), .signal(let path, let value): row(path, value, "")
+      case .set(let path, let old, let new, let entered):
+        row(path, old, " → " + new.shown.in(.bold, style) + (entered ? "  " + "(entered)".in(.green, style) : ""))
+      case .deleted(let path, let old): row(path, old, " → " + "(deleted)".in(.red, style))
+      case .expired(let path, let old): row(path, old, " → " + "(expired)".in(.red, style))
+      case .left(let path, let old, let new):
+        row(path, old, " → " + (new.map { $0.shown + "  " } ?? "") + "(left)".in(.yellow, style))
+      }
+    guard let shown = style.time?(time) else { return text }
+    return shown.in(.dim, style) + "  " + text
   }
 
   private mutating func row(_ path: String, _ old: JSONText?, _ rest: String) -> String {
     let path = path.printable
     pathWidth = max(pathWidth, min(path.count, Self.widestPath))
+    let start = path.in(.cyan, style) + Self.space(pathWidth - path.count) + "  "
     guard !rest.isEmpty else {
       // A value that stands alone is shown whole, and makes room for itself as an old one.
-      let value = old.map(shown) ?? ""
+      let value = old.map(\.shown) ?? ""
       valueWidth = max(valueWidth, min(value.count, Self.widestValue))
-      return padded(path, pathWidth) + "  " + value
+      return start + value
     }
-    var before = old.map(shown) ?? ""
+    var before = old.map(\.shown) ?? ""
     if before.count > Self.widestValue { before = before.prefix(Self.widestValue - 1) + "…" }
     valueWidth = max(valueWidth, before.count)
-    return padded(path, pathWidth) + "  " + padded(before, valueWidth) + " " + rest
+    return start + before.in(.dim, style) + Self.space(valueWidth - before.count) + " " + rest
   }
 
-  private func shown(_ value: JSONText) -> String { value.description.printable }
+  private static func space(_ width: Int) -> String { String(repeating: " ", count: max(0, width)) }
+}
 
-  private func padded(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
+/// What a terminal can do with a text (ECMA-48 §8.3.117).
+private enum Rendition: Int {
+  case bold = 1
+  case dim = 2
+  case red = 31
+  case green = 32
+  case yellow = 33
+  case cyan = 36
+}
+
+extension String {
+  fileprivate func `in`(_ rendition: Rendition, _ style: WatchPrinter.Style) -> String {
+    style.isColoured && !isEmpty ? "\u{1B}[\(rendition.rawValue)m\(self)\u{1B}[0m" : self
   }
+}
+
+extension JSONText {
+  fileprivate var shown: String { description.printable }
 }

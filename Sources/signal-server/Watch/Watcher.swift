@@ -7,9 +7,13 @@ struct Watcher {
   /// What goes to the standard output.
   enum Output: Sendable {
     /// A line per event, for people.
-    case lines
-    /// Each event as it came, one per line.
+    case lines(WatchPrinter.Style = WatchPrinter.Style(), tellsAll: Bool = false)
+    /// Each event as it came, one per line, with the cursor to resume from behind it.
     case events
+
+    fileprivate var isEvents: Bool { if case .events = self { true } else { false } }
+    /// Whether somebody looks on who wants to know what else there is: cursors, and what was left out as asked for.
+    fileprivate var tellsAll: Bool { if case .lines(_, true) = self { true } else { false } }
   }
 
   /// What the process around it gives to it.
@@ -23,6 +27,8 @@ struct Watcher {
     var sleep: (Duration) -> Void
     /// A number from 0 to 1.
     var random: () -> Double
+    /// Takes note of where to resume.
+    var note: (String?) -> Void = { _ in }
 
     /// Those of this process, with connections to a server.
     static func process(_ url: ServerURL) -> Surroundings {
@@ -41,7 +47,9 @@ struct Watcher {
   /// Events still to print before the end; nil is no end.
   private var remaining: Int?
   private var fold: WatchFold
-  private var printer = WatchPrinter()
+  private var printer: WatchPrinter
+  /// Lines of a snapshot that wait for the next ones, so that all are aligned.
+  private var held: [(line: WatchFold.Line, time: String)] = []
   private var filter: WatchFold.Filter
   /// Whether a server has granted the subscription once; only then is it worth coming back.
   private var isEstablished = false
@@ -51,12 +59,15 @@ struct Watcher {
   /// How long a server may be silent before it is asked whether it is there, and then how long it may take.
   static let silence = Duration.seconds(30)
   static let patience = Duration.seconds(10)
+  /// How many lines of a snapshot wait for each other.
+  private static let heldLines = 500
 
   init(_ command: SubscribeCommand, output: Output, count: Int? = nil, in surroundings: Surroundings) {
     self.command = command
     self.output = output
     self.surroundings = surroundings
     remaining = count
+    printer = if case .lines(let style, _) = output { WatchPrinter(style) } else { WatchPrinter() }
     switch (command.filter, command.exit) {
     case (nil, _): filter = .none
     case (_, _) where command.isForSignals: filter = .none
@@ -70,7 +81,7 @@ struct Watcher {
   }
 
   private static func fold(_ command: SubscribeCommand, _ filter: WatchFold.Filter, _ output: Output) -> WatchFold {
-    WatchFold(cursor: command.since, initial: command.initial, filter: filter, keepsState: output == .lines)
+    WatchFold(cursor: command.since, initial: command.initial, filter: filter, keepsState: !output.isEvents)
   }
 
   /// Watches until the count is reached.
@@ -82,6 +93,7 @@ struct Watcher {
         let link = try surroundings.connect()
         if try follow(link) { return }
       } catch let failure as LinkFailure {
+        release()
         guard isEstablished, failure.invitesReconnect else {
           if case .broken(let text) = failure { throw Failure(.unreachable, text) }
           throw Failure(.refused, failure.text)
@@ -141,42 +153,95 @@ struct Watcher {
       fold.granted(recovered: recovered)
     case .error(_, let text): throw Failure(.refused, text.printable)
     case .change(let change):
+      let event = output.isEvents ? bytes.adding(cursor: fold.cursor(behind: message)) : []
       guard let line = fold.take(change) else { return false }
-      return show([line], bytes)
-    case .signal(let path, let message): return show([.signal(path: path, message: message)], bytes)
+      surroundings.note(fold.cursor)
+      return show([line], at: change.time, event)
+    case .signal(let path, let text, let time): return show([.signal(path: path, message: text)], at: time, bytes)
     case .live(let revision):
       if failures > 0 { surroundings.complain("connected again") }
       failures = 0
       let vanished = fold.live(revision: revision)
-      if output == .events { surroundings.print(bytes) }
-      return output == .lines && show(vanished, bytes)
+      let isOver = !output.isEvents && show(vanished, at: "", [])
+      release()
+      if !command.isForSignals { tellCursor(bytes) }
+      return isOver
     case .bookmark(let revision):
       fold.bookmark(revision: revision)
-      if output == .events { surroundings.print(bytes) }
+      surroundings.note(fold.cursor)
+      if output.isEvents { surroundings.print(bytes.adding(cursor: fold.cursor)) }
     case .gap(let revision, let count, let isSlow, let more):
+      let event = output.isEvents ? bytes.adding(cursor: fold.cursor(behind: message)) : []
       if !more { fold.bookmark(revision: revision) }
-      if output == .events {
-        surroundings.print(bytes)
-      } else if isSlow {
-        surroundings.complain("too slow for all changes: \(count) left out")
+      surroundings.note(fold.cursor)
+      if output.isEvents {
+        surroundings.print(event)
+      } else {
+        release()
+        tellGap(count, isSlow: isSlow)
       }
     case .reset:
       fold.reset()
-      if output == .events { surroundings.print(bytes) }
+      if output.isEvents { surroundings.print(bytes) }
     case .other: break
     }
     return false
   }
 
-  private mutating func show(_ lines: [WatchFold.Line], _ bytes: [UInt8]) -> Bool {
+  /// What a subscription has come to: it is live.
+  private func tellCursor(_ bytes: [UInt8]) {
+    surroundings.note(fold.cursor)
+    if output.isEvents {
+      surroundings.print(bytes.adding(cursor: fold.cursor))
+    } else if output.tellsAll, let cursor = fold.cursor {
+      surroundings.complain("live at cursor \(cursor)")
+    }
+  }
+
+  private func tellGap(_ count: UInt64, isSlow: Bool) {
+    let changes = count == 1 ? "1 change" : "\(count) changes"
+    if isSlow {
+      surroundings.complain("too slow for all changes: \(changes) left out")
+    } else if output.tellsAll {
+      surroundings.complain("\(changes) left out, as asked for")
+    }
+  }
+
+  /// Prints, and counts; true when enough has been printed.
+  private mutating func show(_ lines: [WatchFold.Line], at time: String, _ bytes: [UInt8]) -> Bool {
     for line in lines {
-      surroundings.print(output == .events ? bytes : Array(printer.text(for: line).utf8))
+      if output.isEvents {
+        surroundings.print(bytes)
+      } else if case .present = line, held.count < Self.heldLines {
+        held.append((line, time))
+      } else {
+        release()
+        surroundings.print(Array(printer.text(for: line, at: time).utf8))
+      }
       if let left = remaining {
         remaining = left - 1
-        if left <= 1 { return true }
+        if left <= 1 {
+          release()
+          return true
+        }
       }
     }
     return false
+  }
+
+  /// Prints the lines that wait.
+  private mutating func release() {
+    for (line, _) in held { printer.makeRoom(for: line) }
+    for (line, time) in held { surroundings.print(Array(printer.text(for: line, at: time).utf8)) }
+    held = []
+  }
+}
+
+extension [UInt8] {
+  /// An object with a member `cursor` behind the others, if there is one to add.
+  fileprivate func adding(cursor: String?) -> [UInt8] {
+    guard let cursor, last == UInt8(ascii: "}") else { return self }
+    return dropLast() + Array(#","cursor":"\#(cursor)"}"#.utf8)
   }
 }
 

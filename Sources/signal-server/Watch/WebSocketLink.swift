@@ -17,7 +17,7 @@ final class WebSocketLink: LiveLink {
         host: url.host, port: url.port, target: "/events", subprotocols: ["signal.v1.json"], limits: limits)
     } catch {
       if case .upgradeRefused(let response) = error {
-        throw .refused(status: response.status, text: response.refusal)
+        throw .refused(status: response.status, text: response.refusal())
       }
       throw .broken("\(url): \(error)")
     }
