@@ -20,8 +20,8 @@ public struct Limits: Sendable {
   ///
   /// Default 4096; the system may allow fewer.
   public var acceptQueue: Int32 = 4096
-  /// Bytes that may wait for a slow peer before its requests are no longer parsed, and before a live subscriber is told
-  /// that it is too slow.
+  /// Bytes that may wait for a slow peer before its requests are no longer parsed, and before a subscriber counts as
+  /// behind: of what changes from then on it gets the newest of each path, or, if it asked for all, is closed with 4008.
   ///
   /// Default 1 MiB.
   public var highWaterMark = 1 << 20
