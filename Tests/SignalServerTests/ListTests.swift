@@ -69,6 +69,18 @@ struct ListTests {
     #expect(server.stop().status == 0)
   }
 
+  @Test func `what has changed since it was listed is left, and told`() throws {
+    let server = try RunningServer(["--store-transaction-operations", "1"])
+    #expect(try server.run("set", "a/1", "1").status == 0)
+    #expect(try server.run("set", "a/2", "properties['a/1'] + 1", "--computed").status == 0)
+    // The first deletion changes what the second was listed with.
+    let run = try server.run("rm", "a/*", "--where", "value > 0")
+    #expect(run.status == 0 && run.output.hasPrefix("deleted 1 property, as of "), "\(run)")
+    #expect(run.errors == "signal-server: left, because changed meanwhile: 1 property\n")
+    #expect(try server.run("list").output == "a/2\tnull\n")
+    #expect(server.stop().status == 0)
+  }
+
   @Test func `set, patch and delete take a condition`() throws {
     let server = try RunningServer()
     #expect(try server.run("set", "a", "1", "--if", "value == null").status == 0)
