@@ -241,6 +241,7 @@ final class HTTPSession: Session {
     var response = ResponseWriter(appendingTo: consume lent, for: head, mayKeepAlive: false, service.clock)
     let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence)
     isClosing = service.handler.refusesByHead(head, &response, responder, on: loop)
+    if isClosing { tell(of: response, head, connection) }
     output = response.output
     return isClosing
   }

@@ -58,6 +58,10 @@ struct ObserverTests {
         "/events",
         426, "upgrade_required"
       ),
+      (
+        "PUT /secret HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n", "PUT", "/secret", 404,
+        "no_such_route"
+      ),
       ("GET secret HTTP/1.1\r\nHost: x\r\n\r\n", "", "", 400, "bad_request"),
       ("GET / HTTP/9.9\r\nHost: x\r\n\r\n", "", "", 505, "version_not_supported"),
     ] as [(String, String, String, Int, String)])
