@@ -31,8 +31,8 @@ final class JSONPart {
   }
 
   var content = Content.empty
-  /// Where each member of an object is.
-  private var places: [String: Int] = [:]
+  /// Where each member of an object is, by the bytes of its name: equal strings may be different names.
+  private var places: [[UInt8]: Int] = [:]
 
   /// Appends the text; false, and something of it appended, when a part of it is empty or more containers are nested.
   func write(to bytes: inout [UInt8], depth: Int) -> Bool {
@@ -69,10 +69,11 @@ final class JSONPart {
     let part = JSONPart()
     guard case .object(var members) = content else { return part }
     content = .empty
-    if let place = places[key] {
+    let name = Array(key.utf8)
+    if let place = places[name] {
       members[place].value = part
     } else {
-      places[key] = members.count
+      places[name] = members.count
       members.append((key, part))
     }
     content = .object(members)

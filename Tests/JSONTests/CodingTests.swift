@@ -57,6 +57,25 @@ private final class EndlessArray: Encodable {
     #expect(try JSONText(validating: [UInt8](data)).decode(as: Room.Size.self) == room.size)
   }
 
+  /// Two names that look alike, and are the same for a String, are two members.
+  @Test func `members are told apart by the bytes of their names`() throws {
+    struct Names: Encodable {
+      struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(1, forKey: Key(stringValue: "\u{E9}"))
+        try container.encode(2, forKey: Key(stringValue: "e\u{301}"))
+      }
+    }
+    let text = try JSONText(encoding: Names())
+    #expect(text.bytes == Array("{\"\u{E9}\":1,\"e\u{301}\":2}".utf8))
+  }
+
   @Test func `single values are texts of their own`() throws {
     #expect(try JSONText(encoding: 21.5).description == "21.5")
     #expect(try JSONText(encoding: Int?.none).description == "null")

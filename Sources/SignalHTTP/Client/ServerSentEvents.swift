@@ -51,20 +51,21 @@ package struct ServerSentEvents: Sendable {
   }
 
   private mutating func endLine() -> ServerSentEvent? {
-    var text = String(decoding: line, as: UTF8.self)
-    line = []
-    if isFirstLine, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
+    var line = self.line[...]
+    self.line = []
+    if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
     isFirstLine = false
-    if text.isEmpty { return endBlock() }
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let field = parts[0]
-    var value = parts.count > 1 ? parts[1] : ""
-    if value.hasPrefix(" ") { value.removeFirst() }
-    switch field {
+    if line.isEmpty { return endBlock() }
+    // By bytes: a mark that combines with the colon or the space would hide them from a String.
+    let colon = line.firstIndex(of: UInt8(ascii: ":"))
+    var rest = colon.map { line[($0 + 1)...] } ?? []
+    if rest.first == UInt8(ascii: " ") { rest = rest.dropFirst() }
+    let value = String(decoding: rest, as: UTF8.self)
+    switch String(decoding: line[..<(colon ?? line.endIndex)], as: UTF8.self) {
     case "": comments += 1
-    case "event": name = String(value)
-    case "data": data.append(String(value))
-    case "id": if !value.utf8.contains(0) { lastID = String(value) }
+    case "event": name = value
+    case "data": data.append(value)
+    case "id": if !value.utf8.contains(0) { lastID = value }
     case "retry": if value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) { retry = Int(value) ?? retry }
     default: break
     }

@@ -5,7 +5,7 @@ import SignalStore
 
 /// A compiled `where`.
 ///
-/// Two are equal when their texts are.
+/// Two are equal when the bytes of their texts are.
 final class Filter: Hashable, Sendable {
   let program: Program
 

@@ -5,7 +5,7 @@ import SignalStore
 
 /// A compiled `where` of a subscription to signals: over `path`, `message` and `time`.
 ///
-/// Two are equal when their texts are.
+/// Two are equal when the bytes of their texts are.
 final class SignalFilter: Hashable, Sendable {
   private static let environment = CELEnvironment(variables: [
     CELVariable("path", .string), CELVariable("message"), CELVariable("time", .timestamp),
@@ -17,9 +17,14 @@ final class SignalFilter: Hashable, Sendable {
     program = try Program(filter: source, environment: Self.environment, limits: limits)
   }
 
-  static func == (a: SignalFilter, b: SignalFilter) -> Bool { a === b || a.program.source == b.program.source }
+  // By bytes: two texts that look alike may hold strings that the language tells apart.
+  static func == (a: SignalFilter, b: SignalFilter) -> Bool {
+    a === b || a.program.source.utf8.elementsEqual(b.program.source.utf8)
+  }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(program.source) }
+  func hash(into hasher: inout Hasher) {
+    for byte in program.source.utf8 { hasher.combine(byte) }
+  }
 
   /// Whether it holds for a message; an error is no match (rule 6).
   func holds(for message: borrowing FilteredMessage) -> Bool { program.matches(message.activation) }

@@ -15,6 +15,15 @@ public final class Formula: Sendable {
     case value(JSONText)
     /// There is none: the property is `null`, and this says why.
     case failure(String)
+
+    /// Whether the values, or the sentences, are equal byte for byte.
+    public static func == (a: Result, b: Result) -> Bool {
+      switch (a, b) {
+      case (.value(let a), .value(let b)): a == b
+      case (.failure(let a), .failure(let b)): a.utf8.elementsEqual(b.utf8)
+      default: false
+      }
+    }
   }
 
   /// The text that it was made from, for people and for comparison.
@@ -57,8 +66,17 @@ public final class Computation: Sendable, Equatable {
     self.error = error
   }
 
-  /// Whether formula and error are equal.
+  /// Whether formula and error are equal, byte for byte.
   public static func == (a: Computation, b: Computation) -> Bool {
-    a === b || (a.formula == b.formula && a.error == b.error)
+    a === b || (a.formula == b.formula && a.hasError(b.error))
+  }
+
+  /// Whether the error is this one: a sentence may quote a name, and two that look alike may differ in bytes.
+  func hasError(_ other: String?) -> Bool {
+    switch (error, other) {
+    case (let error?, let other?): error.utf8.elementsEqual(other.utf8)
+    case (nil, nil): true
+    default: false
+    }
   }
 }

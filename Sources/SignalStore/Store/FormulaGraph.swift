@@ -43,7 +43,7 @@ struct FormulaGraph: Sendable {
   /// Remembers how the last evaluation went; returns it for the stored value.
   mutating func note(_ error: String?, at path: PropertyPath) -> Computation? {
     guard let computation = nodes[path]?.computation else { return nil }
-    if computation.error == error { return computation }
+    if computation.hasError(error) { return computation }
     let noted = Computation(computation.formula, error: error)
     nodes[path]?.computation = noted
     return noted

@@ -40,6 +40,38 @@ struct SignalTests {
     #expect(try properties.settle().isEmpty)
   }
 
+  /// Two filters that look alike: é as one character, and as e with an accent.
+  @Test(arguments: [[0, 1], [1, 0]])
+  func `filters that differ in bytes alone are two`(order: [Int]) throws {
+    // On one loop and with the same id, so that equal ones would share a group.
+    let server = try TestServer(loops: 1)
+    let texts = ["\u{E9}", "e\u{301}"]
+    let clients = try order.map { index in
+      let live = try LiveClient(server)
+      _ = try live.subscribe(#""signals":"**","where":"message == '\#(texts[index])'""#)
+      return (index, live)
+    }
+    let client = try server.connect()
+    for text in texts { #expect(try client.request("POST", "/signals/bell", body: "\"\(text)\"").status == 204) }
+    for (index, live) in clients {
+      let heard = try live.settle().compactMap { $0.raw("message") }
+      #expect(heard.map { Array($0.utf8) } == [Array("\"\(texts[index])\"".utf8)])
+    }
+  }
+
+  /// Paths, too: of the signal, of a kept message, of a timer.
+  @Test func `signals and timers whose paths differ in bytes alone are two`() throws {
+    for (path, message) in [("%C3%A9", "1"), ("e%CC%81", "2")] {
+      #expect(try client.request("POST", "/signals/\(path)?remember=true", body: message).status == 204)
+      #expect(
+        try client.request("PUT", "/timers/\(path)", body: #"{"after":"1h","message":\#(message)}"#).status == 201)
+    }
+    let live = try LiveClient(server)
+    let kept = try live.subscribe("\"signals\":\"\u{E9}\"").compactMap { $0.raw("message") }
+    #expect(kept == ["1"])
+    #expect(try LiveMessage(client.request("GET", "/timers/e%CC%81").text).raw("message") == "2")
+  }
+
   @Test func `a signal is no property: no value, no revision, no history`() throws {
     _ = try post("doorbell", "1")
     #expect(server.store.revision == 0 && server.store.count == 0)

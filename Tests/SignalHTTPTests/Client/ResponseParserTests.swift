@@ -179,6 +179,13 @@ struct ServerSentEventsTests {
     #expect(try events("\u{FEFF}data: a\n\n\u{FEFF}data: b\n\n").map(\.data) == ["a"])
   }
 
+  @Test func `a mark that combines with the colon or the space belongs to the value`() throws {
+    #expect(
+      try events("data:\u{301}a\n\ndata: \u{301}b\n\n").map { Array($0.data.utf8) } == [
+        Array("\u{301}a".utf8), Array("\u{301}b".utf8),
+      ])
+  }
+
   @Test func `a block with only an id moves the cursor and is no event`() {
     var parser = ServerSentEvents()
     #expect(parser.receive(Array("id: x7.5\n\n: keep-alive\nretry: 1500\nretry: soon\nid: a\u{0}b\n".utf8)).isEmpty)

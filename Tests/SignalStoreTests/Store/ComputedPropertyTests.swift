@@ -147,6 +147,19 @@ private func sum(_ inputs: PropertyPath..., plus constant: Int = 0) -> Formula {
     #expect(store.get("b")?.value == number(4))
   }
 
+  @Test func `an error that differs in bytes alone is another`() throws {
+    // What the formula says quotes its input, whose é is written in two ways.
+    let quote = Formula(source: "quote", inputs: ["a"]) { read in
+      .failure(read("a").map { "no \($0.value)" } ?? "nothing")
+    }
+    try store.set("a", JSONText("\u{E9}"))
+    try store.define("q", quote)
+    try store.set("a", JSONText("e\u{301}"))
+    let error = try #require(store.get("q")?.computation?.error)
+    #expect(Array(error.utf8) == Array("no \"e\u{301}\"".utf8))
+    #expect(Formula.Result.failure("\u{E9}") != .failure("e\u{301}"))
+  }
+
   @Test func `the limits of computed properties and of inputs hold`() throws {
     let store = PropertyStore(limits: StoreLimits(properties: 4, computedProperties: 2, inputs: 2))
     try store.define("a", sum("x"))
