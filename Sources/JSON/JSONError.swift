@@ -24,6 +24,8 @@ public struct JSONError: Error, Equatable, Sendable {
     case trailingBytes
     /// More nested arrays and objects than ``JSONLimits/depth``.
     case tooDeep
+    /// More digits in a number than ``JSONLimits/digits``; the place is the first that is too many.
+    case tooManyDigits
     /// More bytes than ``JSONLimits/bytes``.
     case tooLarge
   }
@@ -53,6 +55,7 @@ extension JSONError: CustomStringConvertible {
     case .badUTF8: "not UTF-8 at byte \(offset) (RFC 8259 §8.1)"
     case .trailingBytes: "something follows the value, at byte \(offset) (RFC 8259 §2)"
     case .tooDeep: "arrays and objects are nested too deep at byte \(offset)"
+    case .tooManyDigits: "a number has too many digits, from byte \(offset) on"
     case .tooLarge: "the text is larger than \(offset) bytes"
     }
   }

@@ -17,10 +17,21 @@ public struct JSONLimits: Sendable, Equatable {
   ///
   /// Nothing here recurses: the limit protects programs that walk the value later. The cost is one bit per level.
   public var depth: Int
+  /// How many digits one number may have, those of its fraction and its exponent counted, its signs, point and `e` not;
+  /// default 1000.
+  ///
+  /// It protects programs that read the value later: many refuse, or take quadratic time for, a number of some thousand
+  /// digits, and then have nothing of the text it is in. The size of an exponent is not limited: `1e400` is for the
+  /// reader to make infinite.
+  public var digits: Int
 
   /// Limits that differ from the defaults in what is named.
-  public init(bytes: Int = 1_048_576, depth: Int = 256) {
+  public init(bytes: Int = 1_048_576, depth: Int = 256, digits: Int = 1000) {
     self.bytes = bytes
     self.depth = depth
+    self.digits = digits
   }
+
+  /// No limits but ``bytesCeiling``, for texts that somebody else has checked.
+  package static let unlimited = JSONLimits(bytes: .max, depth: .max, digits: .max)
 }

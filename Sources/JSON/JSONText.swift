@@ -16,7 +16,7 @@ public struct JSONText: Sendable {
   ///
   /// A debug build checks it.
   package init(alreadyCompact bytes: [UInt8]) {
-    assert((try? JSONText(validating: bytes.span, limits: JSONLimits(bytes: .max, depth: .max)).bytes) == bytes)
+    assert((try? JSONText(validating: bytes.span, limits: .unlimited).bytes) == bytes)
     self.bytes = bytes
   }
 
@@ -53,7 +53,7 @@ public struct JSONText: Sendable {
   ) throws(JSONError) -> Int {
     let limit = max(0, min(limits.bytes, JSONLimits.bytesCeiling))
     guard source.count <= limit else { throw JSONError(.tooLarge, at: limit) }
-    return try Validator.validate(source, depthLimit: limits.depth, &compactor)
+    return try Validator.validate(source, depthLimit: limits.depth, digitLimit: limits.digits, &compactor)
   }
 }
 

@@ -11,7 +11,9 @@
 /// ```
 enum Validator {
   /// Checks a whole source, reports the white space in it, and returns where the value ends.
-  static func validate(_ source: Span<UInt8>, depthLimit: Int, _ compactor: inout Compactor) throws(JSONError) -> Int {
+  static func validate(
+    _ source: Span<UInt8>, depthLimit: Int, digitLimit: Int, _ compactor: inout Compactor
+  ) throws(JSONError) -> Int {
     var nesting = Nesting()
     var position = try skipWhiteSpace(source, from: 0, &compactor)
 
@@ -22,7 +24,10 @@ enum Validator {
       case UInt8(ascii: "\""):
         position = try string(source, from: position + 1)
       case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-        position = try number(source, from: position)
+        let end = try number(source, from: position)
+        // Digits are counted only where there are so many bytes that there may be too many.
+        if end - position > digitLimit { try checkDigits(source, position..<end, digitLimit) }
+        position = end
       case UInt8(ascii: "{"):
         guard nesting.depth < depthLimit else { throw JSONError(.tooDeep, at: position) }
         position = try skipWhiteSpace(source, from: position + 1, &compactor)
@@ -153,6 +158,18 @@ enum Validator {
       position = try digits(source, from: position)
     }
     return position
+  }
+
+  /// Refuses a number with more digits than the limit, at the first that is too many.
+  @inline(never)
+  private static func checkDigits(
+    _ source: Span<UInt8>, _ number: Range<Int>, _ limit: Int
+  ) throws(JSONError) {
+    var count = 0
+    for position in number where isDigit(source.byte(at: position)) {
+      count += 1
+      if count > limit { throw JSONError(.tooManyDigits, at: position) }
+    }
   }
 
   /// One digit or more.

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `the default limits are a mebibyte and 256 levels`() {
-    #expect(JSONLimits() == JSONLimits(bytes: 1_048_576, depth: 256))
+    #expect(JSONLimits() == JSONLimits(bytes: 1_048_576, depth: 256, digits: 1000))
     let string = [UInt8(ascii: "\"")] + [UInt8](repeating: UInt8(ascii: "a"), count: 1_048_574) + [UInt8(ascii: "\"")]
     #expect(refusal(string) == nil)
     #expect(refusal(string + [0x20]) == JSONError(.tooLarge, at: 1_048_576))
@@ -37,6 +37,48 @@ import Testing
       let error = refusal(nested(depth / levels + 1), limits: limits)
       #expect(error == JSONError(.tooDeep, at: open.utf8.count * (depth / levels)), "\(open) \(depth)")
     }
+  }
+
+  /// Every form of a number, with so many digits in one of its parts; the position is that of the last digit of the part.
+  @Test(arguments: [
+    ("", "", 0), ("-", "", 0), ("[", "]", 0), (#"{"a":"#, #","b":1}"#, 0), ("0.", "", 1), ("1.", "e5", 1),
+    ("-1.", "E-5", 1),
+    ("1e", "", 1), ("12.5e+", " ", 3), ("[1,2, 3e-", "]", 1),
+  ])
+  func `a number of as many digits as the limit is accepted, one more is not`(
+    before: String, after: String, others: Int
+  ) {
+    // Digits of the exponent behind the part count as well.
+    let behind = after.hasPrefix("e5") || after.hasPrefix("E-5") ? 1 : 0
+    for limit in [20, 64, 1000] {
+      let limits = JSONLimits(digits: limit)
+      func source(_ count: Int) -> [UInt8] { Array((before + String(repeating: "7", count: count) + after).utf8) }
+      let most = limit - others - behind
+      #expect(refusal(source(most), limits: limits) == nil, "\(before) \(limit)")
+      let error = refusal(source(most + 1), limits: limits)
+      #expect(error?.reason == .tooManyDigits)
+      // The first that is too many: the last of the part, or the one behind it.
+      let place = before.utf8.count + most + (behind == 0 ? 0 : 1 + after.utf8.count - 1)
+      #expect(error?.offset == place, "\(before) \(limit)")
+    }
+  }
+
+  @Test func `digits are counted for each number, and in numbers only`() {
+    let limits = JSONLimits(digits: 20)
+    let twenty = String(repeating: "1", count: 20)
+    for source in ["[\(twenty),\(twenty),-\(twenty)]", "\"\(twenty)1\"", #"{"\#(twenty)1":\#(twenty)}"#] {
+      #expect(refusal(Array(source.utf8), limits: limits) == nil, "\(source)")
+    }
+    // Signs, point and exponent mark are no digits.
+    #expect(refusal(Array("-1.\(twenty.dropLast(2))e+1".utf8), limits: limits) == nil)
+    #expect(refusal(Array("[1]x".utf8), limits: JSONLimits(digits: 0)) == JSONError(.tooManyDigits, at: 1))
+  }
+
+  @Test func `a number of a million digits is refused at its thousand and first`() {
+    let source = [UInt8](repeating: UInt8(ascii: "9"), count: 1_000_000)
+    #expect(refusal(source) == JSONError(.tooManyDigits, at: 1000))
+    #expect(refusal(source, limits: JSONLimits(digits: 1_000_000)) == nil)
+    #expect(JSONError(.tooManyDigits, at: 1000).description == "a number has too many digits, from byte 1000 on")
   }
 
   @Test func `an empty container counts as a level`() {

@@ -100,7 +100,7 @@ import Testing
       ("1e-" + digits, 0), ("0." + digits + "e1000000", .infinity),
     ]
     for (source, value) in cases {
-      let tree = JSONTree(try JSONText(validating: source, limits: JSONLimits(bytes: .max)))
+      let tree = JSONTree(try JSONText(validating: source, limits: JSONLimits(bytes: .max, digits: .max)))
       #expect(tree.double(.root) == value)
       #expect(tree.int64(.root) == nil)
     }

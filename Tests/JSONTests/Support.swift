@@ -29,7 +29,7 @@ func refusal(_ source: [UInt8], limits: JSONLimits = JSONLimits()) -> JSONError?
 
 /// The tree of a text that the test knows to be valid.
 func tree(_ source: String) throws -> JSONTree {
-  JSONTree(try JSONText(validating: source))
+  JSONTree(try JSONText(validating: source, limits: JSONLimits(digits: .max)))
 }
 
 /// Random numbers that a seed repeats (SplitMix64).

@@ -83,7 +83,7 @@ import Testing
       "`http.head-bytes`": size(limits.http.headBytes), "`http.target-bytes`": size(limits.http.targetBytes),
       "`http.fields`": grouped(limits.http.fields), "`http.body-bytes`": size(limits.http.bodyBytes),
       "`websocket.message-bytes`": size(limits.webSocket.messageBytes), "`store.value-bytes`": size(JSONLimits().bytes),
-      "`store.value-depth`": grouped(JSONLimits().depth),
+      "`store.value-depth`": grouped(JSONLimits().depth), "`store.number-digits`": grouped(JSONLimits().digits),
       "`live.subscriptions-per-connection`": grouped(live.subscriptionsPerConnection),
       "`live.patterns-per-subscription`": grouped(live.patternsPerSubscription),
       "`live.filter-bytes`": size(CELLimits().sourceBytes), "`live.high-water-mark`": size(limits.highWaterMark),

@@ -69,7 +69,7 @@ struct PrecedenceTests {
     if setting.name == "hosts" { return "a.example" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
-    let candidates = ["7", "20s", "11s", "2KiB", "debug", "json"]
+    let candidates = ["7", "20s", "11s", "2KiB", "debug", "json", "77"]
     return candidates.first { candidate in
       var settings = Settings()
       return candidate != text && setting.assign([candidate], &settings) && settings != Settings()

@@ -79,7 +79,7 @@ struct ClientMessage {
     do {
       // The message may be longer than a value, by the rest of the command around it; in a transaction there are three
       // levels around a value.
-      let limits = JSONLimits(bytes: text.count, depth: configuration.values.depth + 3)
+      let limits = configuration.texts(bytes: text.count, levels: 3)
       tree = JSONTree(try JSONText(validating: text, limits: limits))
     } catch {
       throw Refusal(id: nil, problem: Problem(.badJSON, "\(error)", position: error.offset))

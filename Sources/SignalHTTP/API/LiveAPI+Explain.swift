@@ -168,7 +168,8 @@ private struct ExplainRequest {
   init(_ body: Span<UInt8>, _ configuration: LiveConfiguration) throws(Problem) {
     let tree: JSONTree
     do throws(JSONError) {
-      tree = JSONTree(try JSONText(validating: body, limits: JSONLimits(bytes: body.count, depth: 4)))
+      let limits = JSONLimits(bytes: body.count, depth: 4, digits: configuration.values.digits)
+      tree = JSONTree(try JSONText(validating: body, limits: limits))
     } catch {
       throw Problem(.badJSON, "\(error)", position: error.offset)
     }

@@ -54,7 +54,7 @@ enum ValuePatch: Equatable {
     }
     let body = try body.read()
     // Two levels stand around a value in a JSON Patch.
-    let limits = JSONLimits(bytes: body.count, depth: configuration.values.depth + 2)
+    let limits = configuration.texts(bytes: body.count, levels: 2)
     let text: JSONText
     do throws(JSONError) {
       text = try body.withSpan { bytes throws(JSONError) in try JSONText(validating: bytes, limits: limits) }

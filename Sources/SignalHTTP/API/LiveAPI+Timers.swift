@@ -105,7 +105,7 @@ struct TimerRequest: Equatable {
   init(_ body: Span<UInt8>, _ configuration: LiveConfiguration) throws(Problem) {
     let tree: JSONTree
     do throws(JSONError) {
-      let limits = JSONLimits(bytes: body.count, depth: configuration.values.depth + 1)
+      let limits = configuration.texts(bytes: body.count, levels: 1)
       tree = JSONTree(try JSONText(validating: body, limits: limits))
     } catch {
       throw Problem(.badJSON, "\(error)", position: error.offset)

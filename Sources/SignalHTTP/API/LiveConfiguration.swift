@@ -112,4 +112,14 @@ public struct LiveConfiguration: Sendable {
     self.paths = paths
     self.expressions = expressions
   }
+
+  /// The limits of a text that holds values, and has been held to a size already.
+  ///
+  /// - Parameter levels: How many arrays and objects stand around a value.
+  func texts(bytes: Int, levels: Int) -> JSONLimits {
+    var limits = values
+    limits.bytes = bytes
+    limits.depth += levels
+    return limits
+  }
 }

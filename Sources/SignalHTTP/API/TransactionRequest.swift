@@ -13,7 +13,7 @@ enum TransactionRequest {
     let tree: JSONTree
     do throws(JSONError) {
       // Three levels stand around a value: the request, the list, the operation.
-      let limits = JSONLimits(bytes: body.count, depth: configuration.values.depth + 3)
+      let limits = configuration.texts(bytes: body.count, levels: 3)
       tree = JSONTree(try JSONText(validating: body, limits: limits))
     } catch {
       throw Problem(.badJSON, "\(error)", position: error.offset)

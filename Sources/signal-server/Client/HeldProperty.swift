@@ -104,7 +104,8 @@ struct HeldProperty {
 
   private func message(of link: any LiveLink) throws(LinkFailure) -> JSONText {
     guard let bytes = try link.receive(within: Self.patience) else { throw .broken("the server does not answer") }
-    guard let text = try? JSONText(validating: bytes, limits: JSONLimits(bytes: JSONLimits.bytesCeiling)) else {
+    guard let text = try? JSONText(validating: bytes, limits: JSONLimits(bytes: JSONLimits.bytesCeiling, digits: .max))
+    else {
       throw .broken("the server sent what is no JSON")
     }
     return text

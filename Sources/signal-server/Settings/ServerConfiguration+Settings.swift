@@ -75,7 +75,8 @@ extension LiveConfiguration {
     limits.deadbandPaths = settings.live.deadbandPaths
     self.init(
       hosts: settings.hosts, origins: settings.origins, limits: limits,
-      values: JSONLimits(bytes: settings.store.valueBytes, depth: settings.store.valueDepth),
+      values: JSONLimits(
+        bytes: settings.store.valueBytes, depth: settings.store.valueDepth, digits: settings.store.numberDigits),
       paths: PathLimits(
         depth: settings.store.pathDepth, segment: settings.store.segmentBytes, path: settings.store.pathBytes),
       expressions: CELLimits(

@@ -88,6 +88,7 @@ struct Settings: Equatable, Sendable {
     var properties = 1_000_000
     var valueBytes = 1 << 20
     var valueDepth = 256
+    var numberDigits = 1000
     var computedProperties = 10_000
     var heldProperties = 1000
     var formulaInputs = 64
@@ -190,6 +191,8 @@ extension Settings {
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)"),
     .bytes("store.value-bytes", \.store.valueBytes, 1...jsonCeiling, "one value as it is sent (413)"),
     .integer("store.value-depth", \.store.valueDepth, 1...1024, "nesting of arrays and objects in a value"),
+    // Not less than what the server writes itself: a computed number has 20.
+    .integer("store.number-digits", \.store.numberDigits, 20...jsonCeiling, "digits of a number in a value"),
     .integer("store.computed-properties", \.store.computedProperties, 0...1_000_000, "computed properties"),
     .integer("store.formula-inputs", \.store.formulaInputs, 1...10_000, "properties that one formula may read"),
     .integer("store.history-changes", \.store.historyChanges, 0...100_000_000, "changes kept for clients that resume"),

@@ -126,7 +126,8 @@ enum SetValue {
     }
     do {
       // The server has the say over size and depth.
-      return try JSONText(validating: source, limits: JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 1 << 16))
+      return try JSONText(
+        validating: source, limits: JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 1 << 16, digits: .max))
     } catch {
       let text = String(decoding: source.prefix(60), as: UTF8.self).printable
       guard !isInput else { throw Failure(.usage, "the standard input is not JSON: \(error)") }

@@ -62,7 +62,7 @@ enum ServerMessage: Equatable, Sendable {
   }
 
   /// Whatever a server may be set to send: two values of the largest size there is, nested as deeply as there is.
-  static let limits = JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 2048)
+  static let limits = JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 2048, digits: .max)
 }
 
 /// A change as it is told to a subscriber.

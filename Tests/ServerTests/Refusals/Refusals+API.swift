@@ -74,6 +74,9 @@ extension Refusal {
     .request("explain: \(rule)", "POST", "/expressions/explain", status, code, body: body)
   }
 
+  /// One digit more than a number may have.
+  private static let digits = String(repeating: "7", count: 1001)
+
   /// Requests that are well-formed and refused, in the order of `docs/protocol.md` §2.
   static let requests: [Refusal] = [
     // Routes and methods
@@ -117,8 +120,8 @@ extension Refusal {
     ttl("no unit", "60"), ttl("no number", "s"), ttl("nothing", ""), ttl("nothing of it", "0s"),
     ttl("a sign", "-1s"), ttl("a fraction", "1.5s"), ttl("a space", "1%20s"), ttl("another unit", "1w"),
     ttl("capital letters", "1S"), ttl("two", "1h30m"), ttl("over the limit", "3601s"),
-    ttl("too many digits", "1" + String(repeating: "0", count: 15) + "ms"),
-    ttl("more than can be reckoned", "999999999999999d"), ttl("other digits", "%D9%A1s"),
+    ttl("too many digits", "1" + String(repeating: "0", count: 12) + "ms"),
+    ttl("the most that can be written", "999999999999d"), ttl("other digits", "%D9%A1s"),
 
     // §2.1 patches
     patch("no media type", "{}", 415, "unsupported_patch"),
@@ -129,6 +132,11 @@ extension Refusal {
     patch("no JSON", "{", 400, "bad_json", mergePatch), patch("nothing", "", 400, "bad_json", jsonPatch),
     patch("an object of operations", "{}", 400, "bad_patch", jsonPatch),
     patch("an unknown operation", #"[{"op":"spam","path":""}]"#, 400, "bad_patch", jsonPatch),
+    patch("a number of too many digits", digits, 400, "bad_json", mergePatch),
+    patch(
+      "an operation with a number of too many digits", #"[{"op":"add","path":"/x","value":\#(digits)}]"#, 400,
+      "bad_json",
+      jsonPatch),
     patch("a path that is none", #"[{"op":"remove","path":"x"}]"#, 400, "bad_patch", jsonPatch),
     patch("a test that fails", #"[{"op":"test","path":"","value":2}]"#, 409, "patch_conflict", jsonPatch),
     patch("a place that is not there", #"[{"op":"remove","path":"/x"}]"#, 409, "patch_conflict", jsonPatch),

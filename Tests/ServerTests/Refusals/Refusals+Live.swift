@@ -81,6 +81,10 @@ extension Refusal {
     .message("message: capital letters", #"{"id":1,"type":"Ping"}"#, 400, "unknown_type"),
     .message("message: an unknown member", #"{"id":1,"type":"ping","at":1}"#, 400, "unknown_member"),
     .message(
+      "message: a number of 1001 digits",
+      #"{"id":1,"type":"set","path":"a","value":[1.\#(String(repeating: "7", count: 1000))]}"#,
+      400, "bad_json", hasID: false),
+    .message(
       "message: 258 levels",
       #"{"id":1,"type":"set","path":"a","value":\#(deep)}"#,
       400, "bad_json"),
