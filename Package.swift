@@ -34,10 +34,10 @@ let package = Package(
     .target(
       name: "SignalHTTP",
       dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore"],
-      exclude: [
-        "API/asyncapi.yaml", "API/messages.schema.json", "Client/README.md", "HTTP/README.md", "WebSocket/README.md",
+      exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
+      resources: [
+        .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),
       ],
-      resources: [.embedInCode("API/openapi.yaml")],
       swiftSettings: strict),
     .executableTarget(
       name: "signal-server",

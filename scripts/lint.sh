@@ -11,12 +11,12 @@ fi
 [ $# -gt 0 ] || set -- Sources Tests Package.swift
 swift format lint --strict --parallel --recursive "$@"
 
-for script in .ci/run scripts/*.sh; do
+for script in .ci/run scripts/*.sh Tests/Outside/*/*.sh; do
   sh -n "$script"
 done
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; [ast.parse(open(name, encoding="utf-8").read(), name) for name in sys.argv[1:]]' \
-    Benchmarks/peers/*.py Tests/Outside/*.py
+    Benchmarks/peers/*.py Tests/Outside/*.py Tests/Outside/*/*.py
 fi
 if command -v cc >/dev/null; then
   cc -fsyntax-only -Wall -Wextra -Werror Benchmarks/peers/fanout.c

@@ -48,6 +48,9 @@ struct MessageSchema {
     return schema.string(node).map { [$0] } ?? schema.elements(of: node).compactMap { schema.string($0) }
   }
 
+  /// The pattern of a definition that is a string.
+  func pattern(of name: String) throws -> String { try strings(at: [name, "pattern"]).first ?? "" }
+
   private func reference(_ node: JSONTree.Node) -> String? {
     schema.member("$ref", of: node).flatMap { schema.string($0) }.map { String($0.dropFirst("#/definitions/".count)) }
   }

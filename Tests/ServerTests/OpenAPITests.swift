@@ -31,10 +31,30 @@ import Testing
     self.paths = paths
   }
 
-  @Test func `the document is served as it is in the tree`() throws {
-    let response = try TestServer().connect().request("GET", "/openapi.yaml")
-    #expect(response.status == 200 && response.value("Content-Type") == "application/yaml")
-    #expect(response.text == text)
+  @Test(arguments: [
+    ("openapi.yaml", "application/yaml"), ("asyncapi.yaml", "application/yaml"),
+    ("messages.schema.json", "application/schema+json"),
+  ])
+  func `each document is served as it is in the tree`(name: String, mediaType: String) throws {
+    let client = try TestServer().connect()
+    let response = try client.request("GET", "/\(name)")
+    #expect(response.status == 200 && response.value("Content-Type") == mediaType)
+    #expect(try response.body == Array(MessageSchema.file("Sources/SignalHTTP/API/\(name)").utf8))
+    let head = try client.request("HEAD", "/\(name)")
+    #expect(head.status == 200 && head.body.isEmpty && head.value("Content-Length") == "\(response.body.count)")
+    #expect(try client.request("GET", "/\(name)?x=1").code == "unknown_parameter")
+    #expect(try client.request("PUT", "/\(name)", body: "1").value("Allow") == "GET, HEAD, OPTIONS")
+  }
+
+  /// JSON Schema has them; generators read them as a mistake, and build nothing.
+  @Test func `no schema is a mere true or false`() {
+    let schemas = text.split(separator: "\n").filter { $0.contains(/^ *(schema|value|message|items): *(true|false)/) }
+    #expect(schemas.isEmpty)
+    // Of an enumeration without a type they make a text that may be anything.
+    let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    for (line, next) in zip(lines, lines.dropFirst()) where next.hasPrefix("enum:") || next.hasPrefix("const:") {
+      #expect(line == "type: string", "\(next)")
+    }
   }
 
   @Test func `every path has the methods that its route allows`() throws {
@@ -50,7 +70,9 @@ import Testing
   @Test func `every route of the protocol is a path`() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/protocol.md")
     let document = try String(contentsOf: root, encoding: .utf8)
-    let named = document.matches(of: /`(?:GET |POST )?(\/[a-z]+(?:\/[a-z{}]+|\.yaml)?)`/).map { String($0.1) }
+    let named = document.matches(of: /`(?:GET |POST )?(\/[a-z]+(?:\/[a-z{}]+|\.yaml|\.schema\.json)?)`/).map {
+      String($0.1)
+    }
     #expect(Set(named) == Set(paths.keys))
   }
 

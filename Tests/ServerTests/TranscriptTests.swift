@@ -131,6 +131,67 @@ import Testing
     #expect(described.subtracting(shown).isEmpty)
   }
 
+  /// AsyncAPI 3.0.0 allows no other fields than these, and those that begin with `x-`.
+  @Test func `the description of the live protocol has no fields that AsyncAPI has not`() throws {
+    let text = try MessageSchema.file("Sources/SignalHTTP/API/asyncapi.yaml")
+    let allowed: [(place: String, fields: Set<String>)] = [
+      ("", ["asyncapi", "id", "info", "servers", "defaultContentType", "channels", "operations", "components"]),
+      (
+        "info",
+        ["title", "version", "description", "termsOfService", "contact", "license", "tags", "externalDocs"]
+      ),
+      ("info.license", ["name", "url"]),
+      (
+        "servers.*",
+        [
+          "host", "protocol", "protocolVersion", "pathname", "description", "title", "summary", "variables", "security",
+          "tags", "externalDocs", "bindings",
+        ]
+      ),
+      (
+        "channels.*",
+        [
+          "address", "messages", "title", "summary", "description", "servers", "parameters", "tags", "externalDocs",
+          "bindings",
+        ]
+      ),
+      ("channels.*.bindings.ws", ["method", "query", "headers", "bindingVersion"]),
+      (
+        "operations.*",
+        [
+          "action", "channel", "title", "summary", "description", "security", "tags", "externalDocs", "bindings",
+          "traits", "messages", "reply",
+        ]
+      ),
+      ("operations.*.reply", ["address", "channel", "messages"]),
+      (
+        "components.messages.*",
+        [
+          "headers", "payload", "correlationId", "contentType", "name", "title", "summary", "description", "tags",
+          "externalDocs", "bindings", "examples", "traits",
+        ]
+      ),
+      ("components.messages.*.payload", ["schemaFormat", "schema"]),
+    ]
+    // Keys by their indentation: the document is written in blocks, but for single references.
+    var stack: [(indent: Int, key: String)] = []
+    var checked: Set<String> = []
+    for line in text.split(separator: "\n") {
+      guard let match = line.firstMatch(of: /^( *)([A-Za-z$-]+):/), !line.contains(#/^ *-/#) else { continue }
+      let indent = match.1.utf8.count
+      stack.removeAll { $0.indent >= indent }
+      let place = stack.map(\.key)
+      for rule in allowed {
+        let names = rule.place.split(separator: ".").map(String.init)
+        guard names.count == place.count, zip(names, place).allSatisfy({ $0 == "*" || $0 == $1 }) else { continue }
+        #expect(rule.fields.contains(String(match.2)), "\(place.joined(separator: ".")) has \(match.2)")
+        checked.insert(rule.place)
+      }
+      stack.append((indent, String(match.2)))
+    }
+    #expect(checked == Set(allowed.map(\.place)))
+  }
+
   @Test func `the description of the live protocol names every message of the schema, and nothing else`() throws {
     let schema = try MessageSchema()
     let text = try MessageSchema.file("Sources/SignalHTTP/API/asyncapi.yaml")

@@ -98,11 +98,11 @@ final class LiveAPI: RequestHandler {
     case (.transactions, .post): try transact(head, body, &response)
     case (.explain, .post): try explain(head, body, &response)
     case (.events, .get), (.events, .head): return try openEvents(head, &response)
-    case (.description, .get), (.description, .head):
+    case (.description(let description), .get), (.description(let description), .head):
       _ = try Query(head, [])
       response.begin(.ok)
-      response.field("Content-Type", "application/yaml")
-      response.end(PackageResources.openapi_yaml)
+      response.field("Content-Type", description.mediaType)
+      response.end(description.text)
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
       answerHealth(loop.isDraining ? "draining" : "ready", isWell: !loop.isDraining, &response)
@@ -159,12 +159,34 @@ enum APIError: Error {
   case bodyAwaited
 }
 
+/// A description of the interface for programs, as it is in the source.
+private enum InterfaceDescription {
+  case openAPI, asyncAPI, messages
+
+  var text: [UInt8] {
+    switch self {
+    case .openAPI: PackageResources.openapi_yaml
+    case .asyncAPI: PackageResources.asyncapi_yaml
+    case .messages: PackageResources.messages_schema_json
+    }
+  }
+
+  var mediaType: StaticString {
+    switch self {
+    // RFC 9512; what AsyncAPI is written in has no type of its own that is registered.
+    case .openAPI, .asyncAPI: "application/yaml"
+    case .messages: "application/schema+json"
+    }
+  }
+}
+
 /// What stands at a path.
 private enum Route {
   case property(ByteView)
   case signal(ByteView)
   case timer(ByteView)
-  case list, timers, transactions, events, explain, live, ready, description
+  case list, timers, transactions, events, explain, live, ready
+  case description(InterfaceDescription)
   /// All of it: `OPTIONS *`.
   case server
 
@@ -187,7 +209,8 @@ private enum Route {
       ("/properties", .list), ("/timers", .timers), ("/transactions", .transactions), ("/events", .events),
       ("/expressions/explain", .explain),
       ("/health/live", .live), ("/health/ready", .ready),
-      ("/openapi.yaml", .description),
+      ("/openapi.yaml", .description(.openAPI)), ("/asyncapi.yaml", .description(.asyncAPI)),
+      ("/messages.schema.json", .description(.messages)),
     ]
   }
 

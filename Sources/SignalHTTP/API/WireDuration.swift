@@ -6,16 +6,18 @@ enum WireDuration {
     ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
   ]
 
-  /// Reads one; nil when the text is none, or longer than 10 000 years.
+  /// What is one, as `openapi.yaml` and `messages.schema.json` say it.
+  ///
+  /// Twelve digits of days are within what a `Duration` can hold, and of milliseconds they are 31 years.
+  static let pattern = "^[0-9]{1,12}(ms|s|m|h|d)$"
+
+  /// Reads one; nil when the text does not match ``pattern``.
   static func parse(_ text: String) -> Duration? {
-    // No more digits than the longest needs, so that nothing overflows.
     let digits = text.utf8.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-    guard 1...15 ~= digits.count, let count = Int(String(digits) ?? ""),
-      let unit = units.first(where: { $0.name == text[digits.endIndex...] })
+    guard 1...12 ~= digits.count, let count = Int(String(digits) ?? ""),
+      let unit = units.first(where: { $0.name.utf8.elementsEqual(text.utf8[digits.endIndex...]) })
     else { return nil }
-    let (milliseconds, overflow) = count.multipliedReportingOverflow(by: unit.milliseconds)
-    guard !overflow, milliseconds <= 10_000 * 366 * 86_400_000 else { return nil }
-    return .milliseconds(milliseconds)
+    return unit.milliseconds == 1 ? .milliseconds(count) : .seconds(count * (unit.milliseconds / 1000))
   }
 
   /// Writes one in the largest unit that divides it.

@@ -19,8 +19,6 @@ public enum PathError: Error, Equatable, Sendable {
   case invalidUTF8
   /// A "%" that is not followed by two hexadecimal digits.
   case malformedPercent
-  /// A "%2F": an encoded "/" would be data to one reader and a separator to the next.
-  case encodedSlash
   /// More segments than ``PathLimits/depth``.
   case tooDeep(limit: Int)
   /// A segment longer than ``PathLimits/segment``.
@@ -40,7 +38,6 @@ extension PathError: CustomStringConvertible {
     case .controlCharacter: "The path contains a control character."
     case .invalidUTF8: "The path is not valid UTF-8."
     case .malformedPercent: "A \"%\" in the path is not followed by two hexadecimal digits (RFC 3986 §2.1)."
-    case .encodedSlash: "The path contains \"%2F\"; a \"/\" cannot be part of a segment."
     case .tooDeep(let limit): "The path has more than \(limit) segments."
     case .segmentTooLong(let limit): "A path segment is longer than \(limit) bytes."
     case .tooLong(let limit): "The path is longer than \(limit) bytes."

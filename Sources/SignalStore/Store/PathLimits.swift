@@ -63,6 +63,8 @@ extension PathLimits {
   }
 
   /// The bytes that a percent-encoded text stands for (RFC 3986 §2.1), not yet validated.
+  ///
+  /// An encoded "/" separates like one that stands as it is, because no segment can hold one.
   func percentDecoded(_ text: Span<UInt8>) throws(PathError) -> [UInt8] {
     // Every byte takes three at most, so a longer text cannot become a path of legal length.
     if text.count / 3 > path { throw .tooLong(limit: path) }
@@ -76,7 +78,6 @@ extension PathLimits {
         guard index + 2 <= text.count, let high = hexadecimal(text[index]), let low = hexadecimal(text[index + 1])
         else { throw .malformedPercent }
         byte = high << 4 | low
-        if byte == PathOrder.slash { throw .encodedSlash }
         index += 2
       }
       if bytes.count == path { throw .tooLong(limit: path) }

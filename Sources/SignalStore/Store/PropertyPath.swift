@@ -32,7 +32,8 @@ public struct PropertyPath: Sendable {
 
   /// Makes a path from the percent-encoded path of a URL (RFC 3986 §2.1), without a leading "/".
   ///
-  /// The rules hold for the decoded text, so `%2E%2E` is refused like "..", and `%2F` always.
+  /// The rules hold for the decoded text: `%2E%2E` is refused like "..", and `%2F` is a "/", as programs write it that are
+  /// generated from a description of the interface; no segment can hold one, so it has no second meaning.
   public init(percentEncoded text: Span<UInt8>, limits: PathLimits = PathLimits()) throws(PathError) {
     let decoded = try limits.percentDecoded(text)
     try limits.validate(decoded.span, wildcards: false)
