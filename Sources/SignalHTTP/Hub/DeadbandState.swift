@@ -22,31 +22,52 @@ struct DeadbandState {
     }
   }
 
+  /// A subscriber that has begun, of which the events up to its beginning do not know.
+  private struct Beginning {
+    let revision: Revision
+    /// Whether it knows the value of every property as of then.
+    var knowsState: Bool
+    /// Whether there was no other subscriber.
+    var isFirst: Bool
+  }
+
   private let band: Deadband
   private let limit: Int
   private var references: [PropertyPath: Reference] = [:]
   /// Whether all subscribers know the value before a change of a path of which nothing is kept.
-  private var knowsOld: Bool
-  /// Up to here there are changes that some subscriber neither gets nor knows the outcome of.
-  private var unknownThrough: Revision = 0
+  private var knowsOld = false
+  /// In the order of their revisions, each of which occurs once.
+  private var beginnings: [Beginning] = []
 
-  /// - Parameters:
-  ///   - knowsState: Whether subscribers know the value that each property has when they begin.
-  ///   - limit: Paths that are kept; when there are more, all are forgotten, and the next change of each is told.
-  init(_ band: Deadband, knowsState: Bool, limit: Int) {
+  /// A deadband of which no subscriber knows any value.
+  ///
+  /// - Parameter limit: Paths that are kept; when there are more, all are forgotten, and the next change of each is told.
+  init(_ band: Deadband, limit: Int) {
     self.band = band
     self.limit = limit
-    knowsOld = knowsState
   }
 
-  /// A subscriber begins behind a revision.
+  /// A subscriber begins behind a revision: the events up to it, which may still be on their way, are judged without it.
   ///
-  /// - Parameter knowsState: Whether it is given the value of every property as of then.
-  mutating func join(at revision: Revision, knowsState: Bool) {
-    guard knowsState else {
-      unknownThrough = max(unknownThrough, revision)
+  /// - Parameters:
+  ///   - knowsState: Whether it is given the value of every property as of then.
+  ///   - isFirst: Whether there is no other subscriber.
+  ///   - judged: Up to where all events have been judged.
+  mutating func join(at revision: Revision, knowsState: Bool, isFirst: Bool, judged: Revision) {
+    while let first = beginnings.first, first.revision <= judged { beginFirst() }
+    if let last = beginnings.indices.last, beginnings[last].revision == revision {
+      beginnings[last].knowsState = beginnings[last].knowsState && knowsState
+    } else {
+      beginnings.append(Beginning(revision: revision, knowsState: knowsState, isFirst: isFirst))
+    }
+  }
+
+  /// From here on the first of the subscribers that are to begin gets the events, too.
+  private mutating func beginFirst() {
+    let beginning = beginnings.removeFirst()
+    guard beginning.knowsState, !beginning.isFirst else {
       references.removeAll()
-      knowsOld = false
+      knowsOld = beginning.knowsState
       return
     }
     var index = references.values.startIndex
@@ -56,15 +77,10 @@ struct DeadbandState {
     }
   }
 
-  /// Whether an event is to be told.
-  ///
-  /// - Parameter isInSnapshot: Whether a subscriber may have this value from its snapshot.
-  mutating func lets(_ seen: SeenEvent, isInSnapshot: Bool) -> Bool {
+  /// Whether an event is to be told; revisions do not go back.
+  mutating func lets(_ seen: SeenEvent) -> Bool {
+    while let first = beginnings.first, first.revision < seen.change.revision { beginFirst() }
     let path = seen.path
-    if seen.change.revision <= unknownThrough {
-      references[path] = nil
-      return true
-    }
     guard case .didSet(let entered) = seen.event, let value = Self.number(seen.value) else {
       references[path] = nil
       return true
@@ -79,7 +95,6 @@ struct DeadbandState {
     }
     if !entered, var known = reference, band.hides(value, since: known.low), band.hides(value, since: known.high) {
       known.seen = value
-      if isInSnapshot { known.include(value) }
       references[path] = known
       return false
     }

@@ -57,7 +57,7 @@ final class Replay {
     keptLimit = limits.conflatedBytes
     missed = Conflation(options, isResuming: true)
     // What the client was told last of a path is not known: the first change is told, and the band begins there.
-    deadband = options.delivery.deadband.map { DeadbandState($0, knowsState: false, limit: limits.trackedPaths) }
+    deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.trackedPaths) }
     block = FrameBlock(key.wire, epoch: store.epoch, isCounted: key.isCounted)
     if let since, let missed = store.changes(since: since) {
       recovered = true
@@ -127,7 +127,7 @@ final class Replay {
         budget -= 1
         guard options.matches(change.path) else { continue }
         filtered.begin(change)
-        guard let seen = options.see(&filtered), deadband?.lets(seen, isInSnapshot: false) != false else { continue }
+        guard let seen = options.see(&filtered), deadband?.lets(seen) != false else { continue }
         if options.delivery.isPaced {
           missed.add(seen)
         } else {

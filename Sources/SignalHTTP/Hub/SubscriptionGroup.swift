@@ -58,9 +58,7 @@ final class SubscriptionGroup {
     writer = LiveEventWriter(subscription: key.id, fields: options.fields)
     block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
     lastEvent = now
-    deadband = options.delivery.deadband.map {
-      DeadbandState($0, knowsState: options.followsState, limit: limits.trackedPaths)
-    }
+    deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.trackedPaths) }
     pending = Conflation(options)
     isPaced = options.delivery.isPaced
     interval = options.delivery.interval
@@ -75,6 +73,9 @@ final class SubscriptionGroup {
   // MARK: Members
 
   func join(_ membership: Membership) {
+    deadband?.join(
+      at: membership.joinedAt, knowsState: membership.knowsState && key.options.followsState, isFirst: isEmpty,
+      judged: progress.routed)
     newestJoin = max(newestJoin, membership.joinedAt)
     if isPaced {
       // What is pending is not all for it: it begins on its own, and gets the group's blocks from the next on.
@@ -82,7 +83,6 @@ final class SubscriptionGroup {
     } else {
       add(membership, toBehind: false)
     }
-    deadband?.join(at: membership.joinedAt, knowsState: membership.knowsState && key.options.followsState)
   }
 
   /// Takes a member out; false when it was not in.
@@ -127,7 +127,7 @@ final class SubscriptionGroup {
   private func appendSeen(_ change: inout FilteredChange) -> Bool {
     guard let seen = key.options.see(&change) else { return false }
     let revision = seen.change.revision
-    if deadband?.lets(seen, isInSnapshot: revision <= newestJoin) == false { return false }
+    if deadband?.lets(seen) == false { return false }
     for member in behind { member.keep(seen) }
     if members.isEmpty { return true }
     if isPaced {
@@ -202,7 +202,8 @@ final class SubscriptionGroup {
   }
 
   func sendBookmark(_ revision: Revision, on loop: isolated EventLoop) {
-    for place in behind.indices.reversed() where behind[place].isIdle { rejoin(behind[place]) }
+    // What is pending of a paced group may be older than the beginning of a member that would get it then.
+    if pending.isEmpty { for place in behind.indices.reversed() where behind[place].isIdle { rejoin(behind[place]) } }
     // A member whose snapshot is newer than what has been routed is told at the next occasion, and so is everyone
     // when something waits for its time.
     guard revision >= newestJoin, pending.isEmpty else { return }

@@ -90,9 +90,13 @@ struct ModelOptions {
   var delivery = DeliveryOptions()
   var take: Int?
   var initial = true
+  /// Milliseconds of silence before a bookmark; nil is the hub's.
+  var bookmark: UInt64?
   var wire = Wire.webSocket(batched: false)
 
-  static func random(using random: inout some RandomNumberGenerator) -> ModelOptions {
+  /// - Parameter isExact: Whether the client is to know every event that it is told, so that it needs no fields to
+  ///   recognize them by.
+  static func random(isExact: Bool, using random: inout some RandomNumberGenerator) -> ModelOptions {
     func once(in number: Int) -> Bool { Int.random(in: 0..<number, using: &random) == 0 }
     let patterns: [[PathPattern]] = [["**"], ["a/**"], ["*"], ["a", "b/**"], ["*/x", "a/*"]]
     var options = ModelOptions(patterns: patterns.randomElement(using: &random) ?? [.all])
@@ -100,18 +104,20 @@ struct ModelOptions {
     options.condition = [.none, .none, .number(bound), .member(bound), .transition(bound)].randomElement(
       using: &random)!
     options.exit = !once(in: 4)
-    options.seesPart = once(in: 4)
+    options.seesPart = once(in: 3)
     options.initial = !once(in: 4)
     if once(in: 6) { options.take = Int.random(in: 1...12, using: &random) }
     options.delivery.mode = DeliveryOptions.Mode.allCases.randomElement(using: &random)!
     if options.delivery.mode != .all, once(in: 2) {
       options.delivery.maxRate = [1000.0 / 30, 10, 4].randomElement(using: &random)!
     }
-    if once(in: 4) {
-      options.delivery.deadband = [.absolute(2), .absolute(4), .percent(30)].randomElement(using: &random)!
+    if once(in: 2) {
+      options.delivery.deadband = [.absolute(2), .absolute(4), .percent(30), .percent(100)].randomElement(
+        using: &random)!
     }
+    options.bookmark = [nil, nil, 60, 150, 300].randomElement(using: &random)!
     if once(in: 2) { options.fields.remove(.oldValue) }
-    if options.delivery.mode == .all, options.delivery.deadband == nil, once(in: 2) {
+    if isExact, once(in: 3) {
       for (_, field) in EventFields.named where once(in: 2) { options.fields.remove(field) }
     }
     options.wire = [.webSocket(batched: false), .webSocket(batched: true), .eventStream(chunked: false)]
@@ -135,7 +141,8 @@ struct ModelOptions {
   func subscription() throws -> SubscriptionOptions {
     SubscriptionOptions(
       patterns: patterns, filter: try source.map { try Filter($0, limits: CELLimits()) }, exit: exit, fields: fields,
-      pointer: seesPart ? try JSONPointer("/a") : nil, delivery: delivery)
+      pointer: seesPart ? try JSONPointer("/a") : nil, delivery: delivery,
+      bookmark: bookmark.map { $0 * 1_000_000 })
   }
 
   // MARK: What is seen
@@ -201,6 +208,9 @@ struct ModelOptions {
     }
     return told
   }
+
+  /// Whether a client that begins is told the present value of every property, so that the deadband can go by it.
+  func tellsState(recovered: Bool?) -> Bool { !isTransition && (recovered.map { !$0 } ?? initial) }
 
   /// Whether the deadband may hide an event from one who knows this value.
   func mayHide(_ event: ModelEvent, knowing known: String?) -> Bool {

@@ -68,6 +68,10 @@ private final class DeliveryRun {
   /// When properties with a time to live are to end, in the time of `timers`.
   private var deadlines: [String: Duration] = [:]
   private var clients: [ModelClient] = []
+  /// The clients that are connected, by what they have asked for.
+  private var groups: [SubscriptionGroup.Key: ModelGroup] = [:]
+  /// Whether the hub keeps in mind all paths, so that the model can tell what each deadband lets through.
+  private let isExact: Bool
   /// From when on a client has taken everything.
   private var readsSince: [ObjectIdentifier: UInt64] = [:]
   private var state: [String: ModelValue] = [:]
@@ -77,9 +81,13 @@ private final class DeliveryRun {
 
   init(seed: UInt64, on loop: isolated EventLoop) {
     random = SplitMix(state: seed)
+    isExact = seed % 4 != 0
+    // A history of a few changes is often shorter than an absence.
+    let history = seed % 3 == 0 ? 6 : 64
     test = HubUnderTest(
-      store: .forTests(limits: StoreLimits(historyCount: 64), timers: timers), bookmark: .milliseconds(700),
-      pace: Replay.Pace(bytes: 200, properties: 5), limits: HubLimits(trackedPaths: 4, conflatedBytes: 1200), on: loop)
+      store: .forTests(limits: StoreLimits(historyCount: history), timers: timers), bookmark: .milliseconds(700),
+      pace: Replay.Pace(bytes: 200, properties: 5),
+      limits: HubLimits(trackedPaths: isExact ? 100 : 4, conflatedBytes: 1200), on: loop)
     expiries.follow(test.store)
   }
 
@@ -108,7 +116,7 @@ private final class DeliveryRun {
       if clients.count < 10 {
         // Often like another one, so that they share a group.
         let options = chance(2) ? clients.randomElement(using: &random)?.options : nil
-        clients.append(ModelClient(options ?? .random(using: &random)))
+        clients.append(ModelClient(options ?? .random(isExact: isExact, using: &random), isExact: isExact))
       }
       connect(on: loop)
     case 1: connect(on: loop)
@@ -154,7 +162,7 @@ private final class DeliveryRun {
       revisions[change.path] = change.revision
     }
     history += made
-    for client in clients { client.happens(made, at: time) }
+    for group in groups.values { group.happens(made, at: time) }
   }
 
   /// Time passes, and ends properties: every one that is 100 ms over its time, and none before it.
@@ -196,12 +204,18 @@ private final class DeliveryRun {
       recovered: membership.recovered,
       snapshot: present.compactMap { path in state[path].map { (path, $0, revisions[path] ?? 0) } },
       missed: history.filter { $0.revision > since ?? 0 }, at: loop.now)
+    let group = groups[membership.group.key] ?? ModelGroup(client.options)
+    groups[membership.group.key] = group
+    group.join(client, recovered: membership.recovered)
   }
 
   private func disconnect(_ client: ModelClient) {
     guard let connection = client.connection else { return }
     test.disconnect(connection)
     client.connection = nil
+    if let (key, group) = groups.first(where: { $0.value.clients.contains { $0 === client } }), group.leave(client) {
+      groups[key] = nil
+    }
   }
 
   private func turn(_ milliseconds: UInt64, on loop: isolated EventLoop) throws {

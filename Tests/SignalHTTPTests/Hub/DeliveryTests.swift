@@ -330,7 +330,55 @@ struct DeliveryTests {
     }
   }
 
+  @Test func `a bookmark lets nobody in on what is older than its beginning`() async throws {
+    try await onHub { loop in
+      let test = HubUnderTest(on: loop)
+      var options = try Self.options(DeliveryOptions(maxRate: 1))
+      options.bookmark = 100_000_000
+      test.connect().subscribe(options, on: loop)
+      test.turn(on: loop)
+      for value in ["1", "2"] {
+        try test.store.set("a", value)
+        test.turn(after: 10, on: loop)
+      }
+      // Of what waits for the first, the second has everything from its snapshot.
+      let second = test.connect()
+      second.subscribe(options, on: loop)
+      test.turn(after: 10, on: loop)
+      #expect(second.texts().count == 2)
+      test.turn(after: 200, on: loop)
+      try test.store.set("a", "3")
+      test.turn(after: 10, on: loop)
+      test.turn(after: 1000, on: loop)
+      #expect(second.texts() == [Self.event("a", "3", was: "2", 3) + "}"])
+    }
+  }
+
   // MARK: deadband
+
+  @Test func `a gap counts what the deadband lets through, and nothing from before the beginning`() async throws {
+    try await onHub { loop in
+      let test = HubUnderTest(on: loop)
+      try test.store.set("a", "10")
+      // From here on changes are on their way to the hub.
+      test.connect().subscribe(try Self.options(DeliveryOptions()), on: loop)
+      test.turn(on: loop)
+      for value in ["13", "12"] { try test.store.set("a", value) }
+      let client = test.connect()
+      client.subscribe(try Self.options(DeliveryOptions(maxRate: 10, deadband: .absolute(2))), on: loop)
+      test.turn(on: loop)
+      #expect(client.texts().count == 2)
+      // It knows 12, so 10.5 is hidden, though it is far from the 13 that it has never seen.
+      for value in ["10.5", "15"] { try test.store.set("a", value) }
+      test.turn(after: 200, on: loop)
+      #expect(client.texts() == [Self.event("a", "15", was: "10.5", 5) + "}"])
+      for value in ["16", "18", "17", "20"] { try test.store.set("a", value) }
+      test.turn(after: 200, on: loop)
+      // 16 and 17 are hidden.
+      #expect(
+        client.texts() == [Self.gap(7, 9, 1, "paced") + Self.more, Self.event("a", "20", was: "16", 9) + "}"])
+    }
+  }
 
   @Test(arguments: [
     (Deadband.absolute(2), ["11", "9", "12"], ["12"]), (.percent(10), ["10.9", "11", "12.2"], ["11", "12.2"]),

@@ -14,6 +14,9 @@ final class ModelClient {
   }
 
   let options: ModelOptions
+  /// Whether it is told of exactly those events that the deadband of the model lets through; else, of some that the
+  /// deadband may hide.
+  let isExact: Bool
   var connection: FakeConnection?
   /// What it is still to be told.
   private(set) var due: [ModelEvent] = []
@@ -39,7 +42,10 @@ final class ModelClient {
   private var lastTimes: [String: UInt64] = [:]
   private var wanted: Int?
 
-  init(_ options: ModelOptions) { self.options = options }
+  init(_ options: ModelOptions, isExact: Bool) {
+    self.options = options
+    self.isExact = isExact
+  }
 
   // MARK: What happens
 
@@ -61,6 +67,9 @@ final class ModelClient {
     if recovered == true {
       phase = .missed
       due = missed.compactMap { options.event($0, at: time) }
+      // Of what it was told last nothing is known.
+      var deadband = DeadbandModel(options)
+      if isExact { due = deadband.passed(due) }
       return
     }
     phase = .snapshot
@@ -82,9 +91,14 @@ final class ModelClient {
     }
   }
 
-  func happens(_ changes: [ModelChange], at time: UInt64) {
+  func happens(_ events: [ModelEvent]) {
     guard connection != nil, !hasEnded else { return }
-    due += changes.compactMap { options.event($0, at: time) }
+    due += events
+  }
+
+  /// Whether an event that is due may be left out without a word.
+  private func mayHide(_ event: ModelEvent) -> Bool {
+    !isExact && options.mayHide(event, knowing: known[event.path])
   }
 
   // MARK: What it is told
@@ -141,9 +155,11 @@ final class ModelClient {
         for event in told(kept, cut.events) { learn(event) }
       }
       unit = nil
+      // What it was told by bookmarks does not move the end on.
+      cursor = nil
       hasEnded = true
       guard let revision = message.int("revision").map({ UInt64($0) }) else {
-        guard phase == .snapshot || (phase == .missed && cursor == nil) else {
+        guard phase == .snapshot else {
           throw Fault(description: "an end without revision")
         }
         return nil
@@ -181,14 +197,14 @@ final class ModelClient {
       guard let next = due.first else { throw Fault(description: "not due: \(text)") }
       due.removeFirst()
       if next.text(options.fields) == bare {
-        if options.delivery.deadband == nil, more != (due.first?.revision == next.revision) {
+        if isExact, more != (due.first?.revision == next.revision) {
           throw Fault(description: "more is wrong: \(text)")
         }
         learn(next)
         if !more { cursor = next.revision }
         return
       }
-      guard options.mayHide(next, knowing: known[next.path]) else {
+      guard mayHide(next) else {
         throw Fault(description: "\(text), but due was \(next.text(options.fields))")
       }
     }
@@ -201,8 +217,9 @@ final class ModelClient {
     let kept = Array(due.prefix { $0.revision <= to })
     try check(gap, events, kept, isCut: false)
     due.removeFirst(kept.count)
-    for event in told(kept, events) { learn(event) }
-    cursor = events.last.map { UInt64($0.message.revision) } ?? to
+    let told = told(kept, events)
+    for event in told { learn(event) }
+    cursor = told.last?.revision ?? to
     return cursor
   }
 
@@ -219,7 +236,9 @@ final class ModelClient {
       let isLast = index == events.count - 1 && !isCut
       guard event.text.hasSuffix(#","more":true"#) != isLast else { throw fault }
     }
-    guard options.delivery.deadband == nil else { return try checkLoosely(count, events, kept, fault, isCut: isCut) }
+    guard isExact || options.delivery.deadband == nil else {
+      return try checkLoosely(count, events, kept, fault, isCut: isCut)
+    }
     let expected = options.conflated(kept, isMissed: phase == .missed)
     guard gap.int("from") == Int(first.revision), gap.int("to") == Int(last.revision),
       count == kept.count - expected.count
@@ -255,7 +274,8 @@ final class ModelClient {
   private func told(
     _ kept: [ModelEvent], _ events: [(message: LiveMessage, text: String)]
   ) -> [ModelEvent] {
-    kept.filter { event in
+    if isExact { return Array(options.conflated(kept, isMissed: phase == .missed).prefix(events.count)) }
+    return kept.filter { event in
       events.contains { $0.message.path == event.path && UInt64($0.message.revision) == event.revision }
     }
   }
@@ -278,14 +298,17 @@ final class ModelClient {
       cursor = nil
       return
     }
+    // It is good for all subscriptions, so this one may have been told more.
+    cursor = nil
     try reaches(revision)
   }
 
   /// Everything up to here has been told.
   private func reaches(_ revision: UInt64) throws(Fault) {
     guard unit == nil else { throw Fault(description: "a cursor in a unit") }
+    if let cursor, revision < cursor { throw Fault(description: "the cursor goes back from \(cursor) to \(revision)") }
     while let next = due.first, next.revision <= revision {
-      guard options.mayHide(next, knowing: known[next.path]) else {
+      guard mayHide(next) else {
         throw Fault(description: "at \(revision) without \(next.text(options.fields))")
       }
       due.removeFirst()
@@ -302,7 +325,7 @@ final class ModelClient {
     guard !hasEnded else { return }
     let late = due.first { event in
       max(event.time, since, liveSince) + options.delivery.interval <= now
-        && !options.mayHide(event, knowing: known[event.path])
+        && !mayHide(event)
     }
     if let late { throw Fault(description: "late: \(late.text(options.fields))") }
     guard unit == nil else { throw Fault(description: "a unit without an end") }
