@@ -26,14 +26,17 @@ if [ "$(cat "$work/packages" 2>/dev/null)" != "$packages" ]; then
 fi
 python=$work/venv/bin/python
 
+# Emptied first: what a run before has written there would be taken for this server's.
+: >"$work/server.out"
 "$server" serve --port 0 >"$work/server.out" 2>"$work/server.log" &
 pid=$!
 trap 'kill "$pid" 2>/dev/null || true' EXIT
 address=""
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+tries=0
+while [ -z "$address" ] && [ "$tries" -lt 100 ] && kill -0 "$pid" 2>/dev/null; do
+  sleep 0.1
+  tries=$((tries + 1))
   address=$(sed -n 's/^listening on //p' "$work/server.out")
-  [ -z "$address" ] || break
-  sleep 0.3
 done
 [ -n "$address" ] || { cat "$work/server.log" >&2; exit 1; }
 
