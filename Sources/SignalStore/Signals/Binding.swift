@@ -15,13 +15,34 @@ extension ReadableSource {
 
   /// Sets a property of an object to the value of now and to each later one, as long as the object lives.
   ///
-  /// The object is not kept. It must be one that may be set from any thread.
+  /// The object is not kept. Called on an actor, the property is set there, so it may be one that belongs to that actor; on
+  /// the main actor at once when the sender is there. Elsewhere it is set on the thread of the sender.
+  ///
+  /// - Parameter isolation: Where the property is set; by default the actor that the caller is on.
   public func bind<Target: AnyObject & Sendable>(
-    to target: Target, _ path: any ReferenceWritableKeyPath<Target, Message> & Sendable
+    to target: Target, _ path: sending ReferenceWritableKeyPath<Target, Message>,
+    isolation: isolated (any Actor)? = #isolation
   ) -> Subscription {
-    let reference = WeakReference(target)
-    return attach(from: .current, Sink { reference.object?[keyPath: path] = $0 })
+    let setter = PropertySetter(target, path)
+    guard let isolation else { return attach(from: .current, Sink { setter.set($0) }) }
+    return subscribeIsolated(to: isolation, { setter.set($0.message) }, attach: { attach(from: .current, $0) })
   }
+}
+
+/// Sets a property of an object that it does not keep.
+///
+/// Unchecked: the key path is used where the property may be set and one value at a time, and by nobody else, as it was
+/// sent here.
+private final class PropertySetter<Target: AnyObject & Sendable, Value>: @unchecked Sendable {
+  private let target: WeakReference<Target>
+  private let path: ReferenceWritableKeyPath<Target, Value>
+
+  init(_ target: Target, _ path: ReferenceWritableKeyPath<Target, Value>) {
+    self.target = WeakReference(target)
+    self.path = path
+  }
+
+  func set(_ value: Value) { target.object?[keyPath: path] = value }
 }
 
 extension WritableSource {
@@ -44,8 +65,9 @@ extension WritableSource {
           if isEqual(value, set.value), !isEqual(other.value, set.value) { other.value = set.value }
         }
       })
-    link.hold(attach(from: .current, Sink { sets.send((false, $0)) }))
+    // First the other: an observer of it may change what it is set to here, and that has to come back.
     link.hold(other.attach(from: .future, Sink { sets.send((true, $0)) }))
+    link.hold(attach(from: .current, Sink { sets.send((false, $0)) }))
     return link.token()
   }
 }

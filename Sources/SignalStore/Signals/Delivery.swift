@@ -54,28 +54,6 @@ private struct PoolExecutor: DeliveryExecutor {
   func enqueue(_ job: @escaping @Sendable () -> Void) { DispatchQueue.global(qos: quality).async(execute: job) }
 }
 
-/// Jobs on an actor.
-private struct ActorExecutor: DeliveryExecutor {
-  let actor: any Actor
-
-  /// Only for the main actor there is a way to ask that does not trap.
-  var isCurrent: Bool { actor === MainActor.shared && Delivery.main.executor?.isCurrent == true }
-
-  func enqueue(_ job: @escaping @Sendable () -> Void) {
-    let actor = actor
-    Task { await Self.run(job, on: actor) }
-  }
-
-  private static func run(_ job: @Sendable () -> Void, on actor: isolated any Actor) { job() }
-}
-
-/// A closure that belongs to an actor, on its way to it.
-///
-/// Unchecked: it is called and released by jobs of that actor's executor only.
-private struct IsolatedClosure<Message>: @unchecked Sendable {
-  let closure: (Message) -> Void
-}
-
 extension SignalSource {
   /// The same messages, with everything that follows in the chain called somewhere else.
   ///
@@ -89,7 +67,7 @@ extension SignalSource {
     DerivedSignal { sink in
       let deferred = DeferredDelivery(sink, on: delivery, buffering: buffering)
       deferred.link.hold(attach(deferred.entrance))
-      return deferred.token()
+      return deferred.link.token()
     }
   }
 }
@@ -100,22 +78,14 @@ extension ReadableSource {
     DerivedProperty(value: { value }) { start, sink in
       let deferred = DeferredDelivery(sink, on: delivery, buffering: buffering)
       deferred.link.hold(attach(from: start, deferred.entrance))
-      return deferred.token()
+      return deferred.link.token()
     }
   }
 
-  /// Calls `observer` with each value on the actor that the caller is isolated to.
-  ///
-  /// The closure needs not be `Sendable` and may use what belongs to the actor. On the main actor it is called at once when
-  /// the sender is on it as well.
-  public func subscribe(
-    from start: StartingPoint = .current, isolation: isolated any Actor, _ observer: @escaping (Message) -> Void
-  ) -> Subscription {
-    let isolated = IsolatedClosure(closure: observer)
-    return delivered(on: .executor(ActorExecutor(actor: isolation))).subscribe(from: start) { isolated.closure($0) }
-  }
-
   /// Calls `observer` with each value at the given place.
+  ///
+  /// `on: .main` takes a closure of the main actor, see ``MainDelivery``.
+  @_disfavoredOverload
   public func subscribe(
     from start: StartingPoint = .current, on delivery: Delivery, _ observer: @escaping @Sendable (Message) -> Void
   ) -> Subscription {
@@ -124,15 +94,10 @@ extension ReadableSource {
 }
 
 extension SignalSource where End == Never {
-  /// Calls `observer` with every message on the actor that the caller is isolated to: `subscribe(isolation: #isolation)`.
-  public func subscribe(
-    isolation: isolated any Actor, _ observer: @escaping (Message) -> Void
-  ) -> Subscription {
-    let isolated = IsolatedClosure(closure: observer)
-    return delivered(on: .executor(ActorExecutor(actor: isolation))).subscribe { isolated.closure($0) }
-  }
-
   /// Calls `observer` with every message at the given place.
+  ///
+  /// `on: .main` takes a closure of the main actor, see ``MainDelivery``.
+  @_disfavoredOverload
   public func subscribe(on delivery: Delivery, _ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
     delivered(on: delivery).subscribe(observer)
   }
@@ -143,7 +108,9 @@ extension Subscription {
   ///
   /// What was sent before still goes to the old place, and comes first.
   ///
-  /// - Returns: False when the subscription was made without a place (`on:`, ``SignalSource/delivered(on:)``).
+  /// - Returns: False, and nothing is changed, when the subscription was made without a place (`on:`,
+  ///   ``SignalSource/delivered(on:buffering:)``), or when its observer belongs to an actor and may run nowhere else
+  ///   (`isolation:`, `on: .main`, `boundTo:` with a closure that is isolated).
   @discardableResult
   public func deliver(on delivery: Delivery) -> Bool { source.setDelivery(delivery, of: self) }
 }

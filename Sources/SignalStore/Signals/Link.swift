@@ -13,6 +13,8 @@ final class Link: SubscriptionSource {
     var cleanUps: [@Sendable () -> Void] = []
     /// How to end those upstream subscriptions that were given to their sources.
     var detached: [@Sendable () -> Void] = []
+    /// Changes where the observer is called.
+    var move: (@Sendable (Delivery) -> Void)?
     var ended = false
     var isDetached = false
   }
@@ -53,6 +55,9 @@ final class Link: SubscriptionSource {
     }
     if ended { cleanUp() }
   }
+
+  /// Lets `move` change where the observer is called, until the link ends.
+  func onMove(_ move: @escaping @Sendable (Delivery) -> Void) { state.withLock { $0.move = move } }
 
   /// Ends all upstream subscriptions.
   ///
@@ -107,6 +112,12 @@ final class Link: SubscriptionSource {
   @usableFromInline func replay(to subscription: Subscription) -> Bool {
     let upstream = state.withLock { $0.upstream }
     return upstream.reduce(false) { $1.replay() || $0 }
+  }
+
+  @usableFromInline func setDelivery(_ delivery: Delivery, of subscription: Subscription) -> Bool {
+    guard let move = state.withLock({ $0.move }) else { return false }
+    move(delivery)
+    return true
   }
 
   @usableFromInline func endAfterNext(_ subscription: Subscription) {

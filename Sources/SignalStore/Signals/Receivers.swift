@@ -5,17 +5,29 @@ import Synchronization
 /// Subscriptions that belong to an object: they last as long as it does, without a token.
 ///
 /// The source does not keep the object. Each call gets it as an argument, so nothing has to be captured, and it is alive
-/// until the call returns. When it is gone, the next message ends the subscription.
+/// until the call returns. When it is gone, the next message ends the subscription. A subscription behind an operator also
+/// ends when its source is gone: of one that subscribes once for all (`share`, `buffered`, `readable`, `connecting`) when
+/// nobody keeps that any more.
+///
+/// A closure that is isolated, as one that is written on the main actor, runs on its actor, and may use what belongs to it:
+/// the receiver above all. Others run on the thread of the sender.
 extension Signal {
   /// Calls `observer` with `receiver` and every message, as long as the receiver lives.
   ///
   /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
   @discardableResult
   public func subscribe<Receiver: AnyObject & Sendable>(
-    boundTo receiver: Receiver, once: Bool = false, _ observer: @escaping @Sendable (Receiver, Message) -> Void
+    boundTo receiver: Receiver, once: Bool = false,
+    @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Receiver, Message) -> Void
   ) -> Subscription {
-    core.subscribe(boundTo: receiver) { dead in
-      subscribe(once: once, dead.guarding(observer))
+    let closure = withoutIsolation(observer)
+    if let actor = observer.isolation {
+      return subscribeBound(receiver, once: once, on: actor, { closure($0, $1.message) }) { sink, link in
+        core.adding(receiver, to: attach(sink), endingWith: link)
+      }
+    }
+    return core.subscribe(boundTo: receiver) { dead in
+      subscribe(once: once, dead.guarding(closure))
     }
   }
 
@@ -25,7 +37,7 @@ extension Signal {
     boundTo receiver: Receiver, once: Bool = false,
     call method: @escaping @Sendable (Receiver) -> @Sendable (Message) -> Void
   ) -> Subscription {
-    subscribe(boundTo: receiver, once: once) { method($0)($1) }
+    subscribe(boundTo: receiver, once: once, { @Sendable in method($0)($1) })
   }
 
   /// Ends all subscriptions that belong to `receiver`.
@@ -42,10 +54,16 @@ extension Property {
   @discardableResult
   public func subscribe<Receiver: AnyObject & Sendable>(
     boundTo receiver: Receiver, from start: StartingPoint = .current, once: Bool = false,
-    _ observer: @escaping @Sendable (Receiver, Value) -> Void
+    @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Receiver, Value) -> Void
   ) -> Subscription {
-    core.subscribe(boundTo: receiver) { dead in
-      subscribe(from: start, once: once, dead.guarding(observer))
+    let closure = withoutIsolation(observer)
+    if let actor = observer.isolation {
+      return subscribeBound(receiver, once: once, on: actor, { closure($0, $1.message) }) { sink, link in
+        core.adding(receiver, to: attach(from: start, sink), endingWith: link)
+      }
+    }
+    return core.subscribe(boundTo: receiver) { dead in
+      subscribe(from: start, once: once, dead.guarding(closure))
     }
   }
 
@@ -55,7 +73,7 @@ extension Property {
     boundTo receiver: Receiver, from start: StartingPoint = .current, once: Bool = false,
     call method: @escaping @Sendable (Receiver) -> @Sendable (Value) -> Void
   ) -> Subscription {
-    subscribe(boundTo: receiver, from: start, once: once) { method($0)($1) }
+    subscribe(boundTo: receiver, from: start, once: once, { @Sendable in method($0)($1) })
   }
 
   /// Ends all subscriptions that belong to `receiver`.
@@ -63,6 +81,120 @@ extension Property {
 
   /// Whether a subscription belongs to `receiver`.
   public func isObserved(by receiver: AnyObject) -> Bool { core.hasObserver(of: receiver) }
+}
+
+extension SignalSource where End == Never {
+  /// Calls `observer` with `receiver` and every message, as long as the receiver lives.
+  ///
+  /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
+  @discardableResult
+  public func subscribe<Receiver: AnyObject & Sendable>(
+    boundTo receiver: Receiver, once: Bool = false,
+    @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Receiver, Message) -> Void
+  ) -> Subscription {
+    let closure = withoutIsolation(observer)
+    return subscribeBound(receiver, once: once, on: observer.isolation, { closure($0, $1.message) }) { sink, _ in
+      attach(sink)
+    }
+  }
+
+  /// Calls a method of `receiver` with every message, as long as it lives: `subscribe(boundTo: self, call: Self.show)`.
+  @discardableResult
+  public func subscribe<Receiver: AnyObject & Sendable>(
+    boundTo receiver: Receiver, once: Bool = false,
+    call method: @escaping @Sendable (Receiver) -> @Sendable (Message) -> Void
+  ) -> Subscription {
+    subscribe(boundTo: receiver, once: once, { @Sendable in method($0)($1) })
+  }
+}
+
+extension SignalSource where End == Completion {
+  /// Calls `observer` with `receiver` and every message, and `onEnd` when the source ends, as long as the receiver lives.
+  ///
+  /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
+  @discardableResult
+  public func subscribe<Receiver: AnyObject & Sendable>(
+    boundTo receiver: Receiver, onEnd: @escaping @Sendable (Receiver, Completion) -> Void = { _, _ in },
+    @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Receiver, Message) -> Void
+  ) -> Subscription {
+    let closure = withoutIsolation(observer)
+    return subscribeBound(
+      receiver, once: false, on: observer.isolation,
+      { receiver, event in
+        switch event {
+        case .message(let message): closure(receiver, message)
+        case .end(let completion): onEnd(receiver, completion)
+        }
+      }
+    ) { sink, _ in attach(sink) }
+  }
+}
+
+extension ReadableSource {
+  /// Calls `observer` with `receiver` and each value, as long as the receiver lives.
+  ///
+  /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
+  @discardableResult
+  public func subscribe<Receiver: AnyObject & Sendable>(
+    boundTo receiver: Receiver, from start: StartingPoint = .current, once: Bool = false,
+    @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Receiver, Message) -> Void
+  ) -> Subscription {
+    let closure = withoutIsolation(observer)
+    return subscribeBound(receiver, once: once, on: observer.isolation, { closure($0, $1.message) }) { sink, _ in
+      attach(from: start, sink)
+    }
+  }
+
+  /// Calls a method of `receiver` with each value, as long as it lives: `subscribe(boundTo: self, call: Self.show)`.
+  @discardableResult
+  public func subscribe<Receiver: AnyObject & Sendable>(
+    boundTo receiver: Receiver, from start: StartingPoint = .current, once: Bool = false,
+    call method: @escaping @Sendable (Receiver) -> @Sendable (Message) -> Void
+  ) -> Subscription {
+    subscribe(boundTo: receiver, from: start, once: once, { @Sendable in method($0)($1) })
+  }
+}
+
+/// The closure without the actor that its type carries.
+///
+/// The two types have the same representation: the actor is one of the things that the closure has captured.
+private func withoutIsolation<Receiver, Message>(
+  _ closure: @escaping @isolated(any) @Sendable (Receiver, Message) -> Void
+) -> @Sendable (Receiver, Message) -> Void {
+  unsafe unsafeBitCast(closure, to: (@Sendable (Receiver, Message) -> Void).self)
+}
+
+/// Subscribes, through `attach`, as long as `object` lives; on `actor`, if there is one.
+private func subscribeBound<Object: AnyObject & Sendable, Message, End: Ending>(
+  _ object: Object, once: Bool, on actor: (any Actor)?,
+  _ observer: @escaping @Sendable (Object, Event<Message, End>) -> Void,
+  _ attach: (Sink<Message, End>, Link) -> Subscription
+) -> Subscription {
+  let reference = WeakReference(object)
+  let link = Link()
+  // Read and written by one message at a time.
+  let isOver = OperatorState(false)
+  let call: @Sendable (Event<Message, End>) -> Void = { event in
+    if isOver.value { return }
+    let object = reference.object
+    if once || object == nil || event.isEnd {
+      isOver.value = true
+      link.end()
+    }
+    if let object { observer(object, event) }
+  }
+  if let actor {
+    holdIsolated(in: link, to: actor, call) { attach($0, link) }
+  } else {
+    link.hold(attach(Sink(message: { call(.message($0)) }, end: { call(.end($0)) }), link))
+  }
+  let token = link.token()
+  token.keepWhileSourceLives()
+  return token
+}
+
+extension Event {
+  fileprivate var isEnd: Bool { if case .end = self { true } else { false } }
 }
 
 /// Makes closures that look for their receiver first, and end the subscription when it is gone.
@@ -97,6 +229,12 @@ extension DeliveryCore {
         end: { [weak self] order in self?.cancel(order: order) }))
     add(receiver, for: token)
     change(token, set: Stamp.detached)
+    return token
+  }
+
+  /// Notes that the observer of `token`, one of this source, belongs to an object, and that it ends with `link`.
+  func adding(_ object: AnyObject, to token: Subscription, endingWith link: Link) -> Subscription {
+    add(Receiver(object) { [weak link] in _ = link?.end() }, for: token)
     return token
   }
 }

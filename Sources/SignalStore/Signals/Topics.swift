@@ -42,9 +42,10 @@ public final class Topic<Owner: TopicOwner, Message: Sendable>: SignalSource {
   /// ``Signal/subscribe(boundTo:once:_:)``.
   @discardableResult
   public func subscribe<Receiver: AnyObject & Sendable>(
-    boundTo receiver: Receiver, _ observer: @escaping @Sendable (Receiver, Message) -> Void
+    boundTo receiver: Receiver, once: Bool = false,
+    @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Receiver, Message) -> Void
   ) -> Subscription {
-    signal.subscribe(boundTo: receiver, observer)
+    signal.subscribe(boundTo: receiver, once: once, observer)
   }
 
   /// Ends all subscriptions that belong to `receiver`.

@@ -30,6 +30,14 @@ import Testing
     ("M2", "network.lost.send(3)", "has no member 'send'"),
     ("M3", "SignalRegistry()[name: Opened.self].send(2.5)", nil),
     ("M3", "SignalRegistry()[name: Opened.self].send(\"x\")", "error: cannot convert value of type"),
+    ("E8", "@MainActor func f(_ v: View) { Property(1).subscribe(boundTo: v) { $0.count = $1 } }", nil),
+    ("E8", "@MainActor func f(_ v: View) { Property(1).plain.subscribe(boundTo: v) { $0.count = $1 } }", nil),
+    ("E8", "func f(_ v: View) { Property(1).subscribe(boundTo: v) { $0.count = $1 } }", "error: main actor-isolated"),
+    ("E8", "func f(_ v: View) -> Subscription { Property(1).subscribe(on: .main) { v.count = $0 } }", nil),
+    ("E8", "func f(_ v: View) -> Subscription { Signal<Int>().subscribe(on: .main) { v.count = $0 } }", nil),
+    ("E8", "func f(_ v: View) -> Subscription { Property(1).subscribe(on: .inline) { v.count = $0 } }", "error: main"),
+    ("E8", "@MainActor func f(_ v: View) -> Subscription { Property(1).bind(to: v, \\.count) }", nil),
+    ("E8", "func f(_ v: View) -> Subscription { Property(1).bind(to: v, \\.count) }", "error: cannot form key path"),
     ("N7", "let log = NotSendable(); _ = Signal<Int>().subscribe { _ in log.count += 1 }", "error: capture of 'log'"),
   ]
 
@@ -47,6 +55,7 @@ import Testing
       let lost = Topic<Network, Int>()
       let renamed = Topic<Network, (sender: Int, message: String)>()
     }
+    @MainActor final class View { var count = 0 }
     final class Office: TopicOwner { let opened = Topic<Office, Int>() }
     enum Opened: SignalName { typealias Message = Double }
     let network = Network()

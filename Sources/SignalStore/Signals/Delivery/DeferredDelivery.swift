@@ -3,7 +3,7 @@
 import Synchronization
 
 /// Carries the messages of one subscription to an executor, in order and one at a time.
-final class DeferredDelivery<Message: Sendable, End: Ending>: SubscriptionSource {
+final class DeferredDelivery<Message: Sendable, End: Ending>: Sendable {
   private struct Item {
     let event: Event<Message, End>
     let delivery: Delivery
@@ -38,24 +38,27 @@ final class DeferredDelivery<Message: Sendable, End: Ending>: SubscriptionSource
     }
   }
 
-  let link = Link()
+  let link: Link
   private let state: Mutex<State>
   private let sink: Sink<Message, End>
   private let limit: Int
 
-  init(_ sink: Sink<Message, End>, on delivery: Delivery, buffering: Buffering) {
+  /// - Parameter movable: Whether ``Subscription/deliver(on:)`` may change the place.
+  init(
+    _ sink: Sink<Message, End>, on delivery: Delivery, buffering: Buffering, movable: Bool = true, link: Link = Link()
+  ) {
     self.sink = sink
+    self.link = link
     limit = buffering.limit
     state = Mutex(State(delivery: delivery))
     link.onEnd { [weak self] in self?.clear() }
+    if movable { link.onMove { [weak self] in self?.move(to: $0) } }
   }
 
   /// Where the source puts its messages.
   var entrance: Sink<Message, End> {
     Sink(message: { self.receive(.message($0)) }, end: { self.receive(.end($0)) })
   }
-
-  func token() -> Subscription { Subscription(source: self) }
 
   private func receive(_ event: Event<Message, End>) {
     let delivery = state.withLock { $0.delivery }
@@ -115,14 +118,7 @@ final class DeferredDelivery<Message: Sendable, End: Ending>: SubscriptionSource
     withExtendedLifetime(dropped) {}
   }
 
-  func cancel(_ subscription: Subscription) { link.cancel(subscription) }
-  func release(_ subscription: Subscription) { link.release(subscription) }
-  func detach(_ subscription: Subscription) -> @Sendable () -> Void { link.detach(subscription) }
-  func isActive(_ subscription: Subscription) -> Bool { link.isActive(subscription) }
-  func replay(to subscription: Subscription) -> Bool { link.replay(to: subscription) }
-  func endAfterNext(_ subscription: Subscription) { link.endAfterNext(subscription) }
-
-  func setDelivery(_ delivery: Delivery, of subscription: Subscription) -> Bool {
+  private func move(to delivery: Delivery) {
     let old = state.withLock { state in
       let old = state.delivery
       state.delivery = delivery
@@ -130,6 +126,5 @@ final class DeferredDelivery<Message: Sendable, End: Ending>: SubscriptionSource
       return old
     }
     withExtendedLifetime(old) {}
-    return true
   }
 }

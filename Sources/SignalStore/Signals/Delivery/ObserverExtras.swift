@@ -48,9 +48,13 @@ final class Receiver: Sendable {
   /// The order of the entry; 0 until it has one.
   let order = Atomic<UInt64>(0)
 
-  init(_ object: AnyObject) {
+  /// Ends the subscription where that is more than the entry.
+  let end: (@Sendable () -> Void)?
+
+  init(_ object: AnyObject, end: (@Sendable () -> Void)? = nil) {
     holder = WeakReference(object)
     identifier = ObjectIdentifier(object)
+    self.end = end
   }
 
   var object: AnyObject? { holder.object }
@@ -100,6 +104,7 @@ extension ObserverList {
   final func cancelAll(of object: AnyObject) {
     let identifier = ObjectIdentifier(object)
     for receiver in receivers where receiver.identifier == identifier && receiver.object === object {
+      receiver.end?()
       cancel(order: receiver.order.load(ordering: .relaxed))
     }
   }
