@@ -182,6 +182,15 @@ public final class Signal<Message: Sendable>: Sendable {
     core.withLock { _ in unsafe swap(&previous, &core.memory) }
   }
 
+  /// What is remembered.
+  var remembered: Message? { core.withLock { _ in unsafe core.memory } }
+
+  /// Remembers a message without sending it.
+  func remember(_ message: Message) {
+    var previous: Message? = message
+    core.withLock { _ in unsafe swap(&previous, &core.memory) }
+  }
+
   /// How many observers are subscribed.
   ///
   /// Those whose receiver is gone do not count.

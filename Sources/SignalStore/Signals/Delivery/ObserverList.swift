@@ -74,6 +74,9 @@ class ObserverList: @unchecked Sendable {
   /// Whether there is no entry at all; exact for what happened before on this thread.
   @inlinable final var isUnobserved: Bool { table.used.load(ordering: .relaxed) == 0 }
 
+  /// Whether there is an observer that is not cancelled.
+  final var hasLive: Bool { withLock { $0.live > 0 } }
+
   // MARK: The right to drain
 
   /// Takes the right to drain, if nobody has it and nothing is pending.

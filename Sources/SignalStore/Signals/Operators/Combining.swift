@@ -139,18 +139,20 @@ public func merge<Message, End: Ending>(
       return Subscription {}
     }
     let relay = Relay<Int, Message, Completion>(sources.count, into: sink)
-    for source in sources {
-      relay.hold(
-        source.attach(
-          Sink(
-            message: { message in relay.change { _ in .message(message) } },
-            end: { end in
-              relay.change { open in
-                open -= 1
-                let completion = end.completion
-                return completion.error != nil || open == 0 ? .end(completion) : nil
-              }
-            })))
+    relay.attachingAll {
+      for source in sources {
+        relay.hold(
+          source.attach(
+            Sink(
+              message: { message in relay.change { _ in .message(message) } },
+              end: { end in
+                relay.change { open in
+                  open -= 1
+                  let completion = end.completion
+                  return completion.error != nil || open == 0 ? .end(completion) : nil
+                }
+              })))
+      }
     }
     return relay.token()
   }
@@ -160,8 +162,10 @@ public func merge<Message, End: Ending>(
 public func merge<Message>(_ sources: any SignalSource<Message, Never>...) -> DerivedSignal<Message, Never> {
   DerivedSignal { sink in
     let relay = Relay<Void, Message, Never>((), into: sink)
-    for source in sources {
-      relay.hold(source.attach(Sink { message in relay.change { _ in .message(message) } }))
+    relay.attachingAll {
+      for source in sources {
+        relay.hold(source.attach(Sink { message in relay.change { _ in .message(message) } }))
+      }
     }
     return relay.token()
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Synchronization
+
 // Operators that look at one message at a time.
 
 extension SignalSource {
@@ -55,8 +57,34 @@ extension SignalSource {
   public func flatMap<Elements: Sequence & SendableMetatype>(
     _ transform: @escaping @Sendable (Message) -> Elements
   ) -> DerivedSignal<Elements.Element, End> where Elements.Element: Sendable, Elements.Iterator: SendableMetatype {
-    self.transform { sink in
-      Sink(message: { for element in transform($0) { sink.message(element) } }, end: sink.end)
+    sendingSeveral { sink, isOver in
+      Sink(
+        message: {
+          for element in transform($0) {
+            if isOver() { return }
+            sink.message(element)
+          }
+        }, end: sink.end)
+    }
+  }
+
+  /// A source that may send several messages for one of this source.
+  ///
+  /// `make` gets its sink and whether the subscription is over, to be asked before each message: the observer may cancel
+  /// when it is told one of them, and is not told the others then (delivery rule 6).
+  @usableFromInline
+  func sendingSeveral<NewMessage>(
+    _ make:
+      @escaping @Sendable (
+        _ sink: Sink<NewMessage, End>, _ isOver: @escaping @Sendable () -> Bool
+      ) -> Sink<Message, End>
+  ) -> DerivedSignal<NewMessage, End> {
+    DerivedSignal { sink in
+      let link = Link()
+      let over = OverFlag()
+      link.onEnd { over.value.store(true, ordering: .relaxed) }
+      link.hold(attach(make(sink) { over.value.load(ordering: .relaxed) }))
+      return link.token()
     }
   }
 
@@ -103,10 +131,14 @@ extension SignalSource {
   public func discard() -> DerivedSignal<Message, End> { filter { _ in false } }
 
   /// Sends `message` to each subscriber first.
+  ///
+  /// What is sent meanwhile, from inside the observer too, comes behind.
   public func start(with message: Message) -> DerivedSignal<Message, End> {
     DerivedSignal { sink in
-      sink.message(message)
-      return attach(sink)
+      let beginning = Beginning(sink)
+      let token = attach(beginning.entrance)
+      beginning.begin { sink.message(message) }
+      return token
     }
   }
 
@@ -115,9 +147,9 @@ extension SignalSource {
   ///
   /// `goodbye` comes from `cancel`, or, while the observer is being called, behind that call.
   public func bracketed(hello: Message? = nil, goodbye: Message? = nil) -> DerivedSignal<Message, End> {
-    DerivedSignal { sink in
-      if let hello { sink.message(hello) }
-      guard let goodbye else { return attach(sink) }
+    if let hello { return bracketed(goodbye: goodbye).start(with: hello) }
+    guard let goodbye else { return erased }
+    return DerivedSignal { sink in
       let lastWord = LastWord()
       let link = Link()
       link.hold(
@@ -154,6 +186,11 @@ extension SignalSource {
       return link.token()
     }
   }
+}
+
+/// Whether a subscription is over.
+private final class OverFlag: Sendable {
+  let value = Atomic(false)
 }
 
 extension SignalSource where End == Completion {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// Says something to one subscriber before what its source sends, though the source is subscribed to first.
+///
+///     attaching ── begin ──▶ beginning ── nothing waits any more ──▶ open
+///
+/// What is sent meanwhile, by the observer or by another thread, waits and comes behind: were the source subscribed to
+/// afterwards, it would be lost.
+final class Beginning<Message: Sendable, End: Ending>: Sendable {
+  private struct State {
+    var isAttaching = true
+    var waiting: [Event<Message, End>] = []
+  }
+
+  private let sink: Sink<Message, End>
+  private let supersedes: Bool
+  private let state = Mutex(State())
+  /// Nothing waits, and the source may put its messages into the sink by itself; set under the lock.
+  private let isOpen = Atomic(false)
+
+  /// - Parameter supersedes: What the beginning says includes whatever the source sends while it is subscribed to.
+  init(_ sink: Sink<Message, End>, supersedes: Bool = false) {
+    self.sink = sink
+    self.supersedes = supersedes
+  }
+
+  /// Where the source puts its messages.
+  var entrance: Sink<Message, End> {
+    Sink(message: { self.receive(.message($0)) }, end: { self.receive(.end($0)) })
+  }
+
+  private func receive(_ event: Event<Message, End>) {
+    if !isOpen.load(ordering: .acquiring), waits(event) { return }
+    deliver(event)
+  }
+
+  private func waits(_ event: Event<Message, End>) -> Bool {
+    state.withLock { state in
+      if isOpen.load(ordering: .relaxed) { return false }
+      if case .message = event, supersedes, state.isAttaching { return true }
+      state.waiting.append(event)
+      return true
+    }
+  }
+
+  /// Runs `first`, and then delivers what the source has sent; to be called when the source has been subscribed to.
+  func begin(_ first: () -> Void) {
+    state.withLock { $0.isAttaching = false }
+    first()
+    while true {
+      let waiting = state.withLock { state in
+        let waiting = state.waiting
+        state.waiting = []
+        if waiting.isEmpty { isOpen.store(true, ordering: .releasing) }
+        return waiting
+      }
+      if waiting.isEmpty { return }
+      for event in waiting { deliver(event) }
+    }
+  }
+
+  private func deliver(_ event: Event<Message, End>) {
+    switch event {
+    case .message(let message): sink.message(message)
+    case .end(let end): sink.end(end)
+    }
+  }
+}
