@@ -11,7 +11,7 @@ public struct DerivedSignal<Message: Sendable, End: Ending>: SignalSource {
   @inlinable
   public init(_ attach: @escaping @Sendable (Sink<Message, End>) -> Subscription) { recipe = attach }
 
-  /// Puts every message from now on into `sink`.
+  /// Puts what the recipe says into `sink`.
   @inlinable
   public func attach(_ sink: Sink<Message, End>) -> Subscription { recipe(sink) }
 }
@@ -119,7 +119,7 @@ extension ReadableSource {
 
   /// The messages alone, from the next one on.
   @inlinable
-  public var plain: DerivedSignal<Message, Never> { erased }
+  public var plain: DerivedSignal<Message, Never> { DerivedSignal { attach(from: .future, $0) } }
 }
 
 extension Signal {

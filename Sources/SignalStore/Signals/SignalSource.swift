@@ -55,6 +55,9 @@ public enum Event<Message: Sendable, End: Ending>: Sendable {
 /// sender; the source sees a single observer. `map`, `filter` and `compactMap` that follow each other become one function
 /// where the compiler sees the chain whole and their closures capture nothing.
 ///
+/// An operator on a source with a current value begins with what it makes of that value, as `subscribe` does; one on
+/// ``ReadableSource/plain`` begins with the next.
+///
 /// A type of your own becomes a source, with all operators, by `attach`:
 ///
 /// ```swift
@@ -70,10 +73,13 @@ public protocol SignalSource<Message, End>: Sendable {
   associatedtype End: Ending = Never
 
   /// Puts every message from now on into `sink`, one at a time, until the subscription is cancelled or dropped.
+  ///
+  /// A source with a current value begins with that. It is what operators are built on: so each of them gets the value of
+  /// now first, and passes on what it makes of it (delivery rule 14).
   func attach(_ sink: Sink<Message, End>) -> Subscription
 }
 
-/// A source with a current value: its messages are the later values.
+/// A source with a current value: its messages are that value and all later ones.
 public protocol ReadableSource<Message>: SignalSource where End == Never {
   /// The current value.
   var value: Message { get }
@@ -83,9 +89,9 @@ public protocol ReadableSource<Message>: SignalSource where End == Never {
 }
 
 extension ReadableSource {
-  /// Puts every later value into `sink`.
+  /// Puts the value of now and every later one into `sink`.
   @inlinable
-  public func attach(_ sink: Sink<Message, Never>) -> Subscription { attach(from: .future, sink) }
+  public func attach(_ sink: Sink<Message, Never>) -> Subscription { attach(from: .current, sink) }
 }
 
 /// A source whose value can be set.

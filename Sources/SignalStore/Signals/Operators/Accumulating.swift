@@ -58,7 +58,8 @@ extension SignalSource {
     }
   }
 
-  /// Sends each message together with the one before it, from the second on.
+  /// Sends each message together with the one before it, from the second on; the first pair of a property is the value of
+  /// now and the next one.
   @inlinable
   public func pairwise() -> DerivedSignal<(previous: Message, current: Message), End> {
     transform { sink in
@@ -83,22 +84,6 @@ extension SignalSource {
   public func allSatisfy(_ condition: @escaping @Sendable (Message) -> Bool) -> DerivedSignal<Bool, End> {
     scan(true) { $0 && condition($1) }
   }
-}
-
-extension ReadableSource {
-  /// A value that `combine` makes of the result before and each value, beginning with `initial` and the value of now.
-  ///
-  /// Each subscriber begins anew with the value that it finds.
-  @inlinable
-  public func scan<Result: Sendable>(
-    _ initial: Result, _ combine: @escaping @Sendable (Result, Message) -> Result
-  ) -> DerivedSignal<Result, Never> {
-    fromCurrent.scan(initial, combine)
-  }
-
-  /// Sends each value together with the one before it; the first pair is the value of now and the next one.
-  @inlinable
-  public func pairwise() -> DerivedSignal<(previous: Message, current: Message), Never> { fromCurrent.pairwise() }
 }
 
 extension SignalSource where End == Completion {

@@ -3,9 +3,10 @@
 // Operators whose sources come and go.
 
 extension SignalSource where End == Never {
-  /// Sends the messages of the source that `transform` made of the last message.
+  /// Sends the messages of the source that `transform` made of the last message: of one with a current value that first.
   ///
-  /// The subscription to the one before is ended before the next one is made.
+  /// The subscription to the one before is ended before the next one is made, and that is made when the message of this
+  /// source is delivered.
   public func flatMapLatest<Inner: SignalSource>(
     _ transform: @escaping @Sendable (Message) -> Inner
   ) -> DerivedSignal<Inner.Message, Never> where Inner.End == Never {
@@ -39,8 +40,13 @@ extension ReadableSource {
 }
 
 extension SignalSource where End == Never, Message: SignalSource, Message.End == Never {
-  /// Sends the messages of the source that was sent last.
+  /// Sends the messages of the source that was sent last: of one with a current value that first.
   public func switchToLatest() -> DerivedSignal<Message.Message, Never> { flatMapLatest { $0 } }
+}
+
+extension ReadableSource where Message: ReadableSource {
+  /// The value of the source that is the value of this one, following both.
+  public func switchToLatest() -> DerivedProperty<Message.Message> { flatMapLatest { $0 } }
 }
 
 /// Subscribes to the inner source of each outer message, and to no other one.

@@ -7,13 +7,24 @@ extension SignalSource where End == Never {
   public func debounce(
     for interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
   ) -> DerivedSignal<Message, Never> {
+    debounce(for: interval, tolerance: tolerance, clock: clock, firstAtOnce: false)
+  }
+
+  fileprivate func debounce(
+    for interval: Duration, tolerance: Duration, clock: any TimerClock, firstAtOnce: Bool
+  ) -> DerivedSignal<Message, Never> {
     DerivedSignal { sink in
       let relay = Relay<Message?, Message, Never>(nil, into: sink)
       let alarm = Alarm(clock)
       relay.link.onEnd { alarm.cancel() }
+      let isAtOnce = OperatorState(firstAtOnce)
       relay.hold(
         attach(
           Sink { message in
+            if isAtOnce.value {
+              isAtOnce.value = false
+              return relay.change { _ in .message(message) }
+            }
             relay.change {
               $0 = message
               return nil
@@ -30,6 +41,8 @@ extension SignalSource where End == Never {
   }
 
   /// Sends a message at most every `interval`: at once after a pause, then the last one at the end of each interval.
+  ///
+  /// Of a property the value of now comes at once, and begins an interval.
   ///
   /// - Parameter trailing: False leaves out everything that comes within the interval.
   public func throttle(
@@ -57,14 +70,23 @@ extension SignalSource where End == Never {
     tolerance: Duration = .zero, clock: any TimerClock = DispatchClock(),
     by interval: @escaping @Sendable (Message) -> Duration
   ) -> DerivedSignal<Message, Never> {
+    delay(tolerance: tolerance, clock: clock, firstAtOnce: false, by: interval)
+  }
+
+  fileprivate func delay(
+    tolerance: Duration, clock: any TimerClock, firstAtOnce: Bool,
+    by interval: @escaping @Sendable (Message) -> Duration
+  ) -> DerivedSignal<Message, Never> {
     DerivedSignal { sink in
       let relay = Relay<Delayed<Message>, Message, Never>(Delayed(), into: sink)
       let alarm = Alarm(clock)
       relay.link.onEnd { alarm.cancel() }
+      let isAtOnce = OperatorState(firstAtOnce)
       relay.hold(
         attach(
           Sink { message in
-            let deadline = clock.now + interval(message)
+            let deadline = isAtOnce.value ? clock.now : clock.now + interval(message)
+            isAtOnce.value = false
             relay.change(releases: false) { waiting in
               waiting.append(message, at: deadline)
               return nil
@@ -211,35 +233,22 @@ extension ReadableSource {
   public func debounce(
     for interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
   ) -> DerivedSignal<Message, Never> {
-    firstAtOnce { $0.debounce(for: interval, tolerance: tolerance, clock: clock) }
+    debounce(for: interval, tolerance: tolerance, clock: clock, firstAtOnce: true)
   }
 
   /// Sends the value of now at once, and each later one `interval` later.
   public func delay(
     by interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
   ) -> DerivedSignal<Message, Never> {
-    firstAtOnce { $0.delay(by: interval, tolerance: tolerance, clock: clock) }
+    delay(tolerance: tolerance, clock: clock) { _ in interval }
   }
 
-  /// Sends the value of now as it comes, and what `make` makes of the later ones.
-  private func firstAtOnce(
-    _ make: @escaping @Sendable (DerivedSignal<Message, Never>) -> DerivedSignal<Message, Never>
+  /// Sends the value of now at once, and each later one as much later as `interval` says for it, but never before one that
+  /// came earlier.
+  public func delay(
+    tolerance: Duration = .zero, clock: any TimerClock = DispatchClock(),
+    by interval: @escaping @Sendable (Message) -> Duration
   ) -> DerivedSignal<Message, Never> {
-    DerivedSignal { sink in
-      let later = DerivedSignal<Message, Never> { inner in
-        let isFirst = OperatorState(true)
-        return attach(
-          from: .current,
-          Sink { message in
-            if isFirst.value {
-              isFirst.value = false
-              sink.message(message)
-            } else {
-              inner.message(message)
-            }
-          })
-      }
-      return make(later).attach(sink)
-    }
+    delay(tolerance: tolerance, clock: clock, firstAtOnce: true, by: interval)
   }
 }
