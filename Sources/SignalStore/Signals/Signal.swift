@@ -102,9 +102,14 @@ public final class Signal<Message: Sendable>: Sendable {
   }
 
   @inlinable @inline(never)
-  func sendRemembered(_ message: Message) {
+  func sendRemembered(_ message: Message) { sendRemembered(message) { true } }
+
+  /// Sends and remembers a message, if `condition` holds under the lock.
+  @inlinable
+  func sendRemembered(_ message: Message, if condition: () -> Bool) {
     var previous: Message? = message
     let route: DeliveryCore<MessageKind<Message>>.Route = core.withLock { guarded in
+      if !condition() { return .nobody }
       unsafe swap(&previous, &core.memory)
       return core.route(message, &guarded)
     }
@@ -177,9 +182,15 @@ public final class Signal<Message: Sendable>: Sendable {
   }
 
   /// Forgets the remembered message: those who subscribe next get none.
-  public func forget() {
+  public func forget() { forget {} }
+
+  /// Forgets the remembered message and runs `body` under the same lock.
+  func forget(with body: () -> Void) {
     var previous: Message?
-    core.withLock { _ in unsafe swap(&previous, &core.memory) }
+    core.withLock { _ in
+      body()
+      unsafe swap(&previous, &core.memory)
+    }
   }
 
   /// What is remembered.

@@ -179,6 +179,13 @@ extension SignalSource where End == Never {
     map { ($0, other.value) }
   }
 
+  /// Sends each message together with the last value of `other`, which it has at any time.
+  public func withLatest<Other: ReadableSource>(
+    fromMessagesOf other: Other
+  ) -> DerivedSignal<(Message, Other.Message), Never> {
+    withLatest(from: other)
+  }
+
   /// Sends each message together with the last one of `other`, and nothing before there is one.
   public func withLatest<Other: SignalSource>(
     fromMessagesOf other: Other
@@ -215,7 +222,7 @@ extension SignalSource where End == Never {
   public func wait<Gate: ReadableSource>(until gate: Gate) -> DerivedSignal<Message, Never>
   where Gate.Message == Bool {
     DerivedSignal { sink in
-      let relay = Relay<(open: Bool, kept: Message?), Message, Never>((false, nil), into: sink)
+      let relay = Relay<(open: Bool?, kept: Message?), Message, Never>((nil, nil), into: sink)
       relay.hold(
         gate.attach(
           from: .current,
@@ -227,11 +234,17 @@ extension SignalSource where End == Never {
               return .message(kept)
             }
           }))
+      // The gate has not told when another thread is delivering it; messages are not to be left out for that.
+      let isOpen = gate.value
+      relay.change { state in
+        if state.open == nil { state.open = isOpen }
+        return nil
+      }
       relay.hold(
         attach(
           Sink { message in
             relay.change { state in
-              if state.open { return .message(message) }
+              if state.open == true { return .message(message) }
               state.kept = message
               return nil
             }

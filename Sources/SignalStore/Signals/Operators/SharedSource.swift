@@ -35,7 +35,6 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
 
   private let source: @Sendable (Sink<Message, End>) -> Subscription
   private let initial: Message?
-  private let remembers: Bool
   private let hub: Signal<Shared>
   private let state = Mutex(State())
   private let watch = Mutex<Subscription?>(nil)
@@ -49,7 +48,6 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
   ) {
     self.source = source
     self.initial = initial
-    self.remembers = remembers
     hub = Signal(remembersLast: remembers)
     let token = hub.core.countSignal.subscribe { [weak self] count in
       if count == 0 { self?.settle(waits: false) }
@@ -131,7 +129,6 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
         wake()
       case .close(let connection, let token):
         connection?.close()
-        if remembers { hub.forget() }
         SharedWork.running(self) { token?.cancel() }
         state.withLock { $0.isWorking = false }
         wake()
@@ -178,8 +175,9 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
   private final class Connection: Sendable {
     private let hub: Signal<Shared>
     private let onReady: @Sendable () -> Void
-    /// Under this lock a message takes its place in the hub, so none does after `close`.
-    private let isOpen = Mutex(true)
+    private let isOpen = Atomic(true)
+    /// Messages go on without another look: the connection is ready, open, and nothing is remembered.
+    private let isDirect = Atomic(false)
     private let ready = Atomic(false)
     private let ended = Atomic(false)
 
@@ -195,22 +193,35 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
 
     var sink: Sink<Message, End> {
       Sink(
-        message: { self.pass(.message($0)) },
+        message: { [self] in
+          if isDirect.load(ordering: .relaxed) { hub.send(.message($0)) } else { pass(.message($0)) }
+        },
         end: {
           self.ended.store(true, ordering: .releasing)
           self.pass(.end($0))
         })
     }
 
-    func close() { isOpen.withLock { $0 = false } }
+    /// Lets nothing more pass, and forgets what is remembered.
+    func close() {
+      hub.forget {
+        isOpen.store(false, ordering: .relaxed)
+        isDirect.store(false, ordering: .relaxed)
+      }
+    }
 
     private func pass(_ event: Shared) {
       if !ready.load(ordering: .relaxed) {
         ready.store(true, ordering: .releasing)
         onReady()
+        if !hub.remembers, isOpen.load(ordering: .relaxed) { isDirect.store(true, ordering: .relaxed) }
       }
-      isOpen.withLock { if $0 { hub.enqueue(event) } }
-      hub.deliver()
+      if hub.remembers {
+        // Looked at under the lock of the hub, or what another thread is just telling could be remembered behind the end.
+        hub.sendRemembered(event) { isOpen.load(ordering: .relaxed) }
+      } else if isOpen.load(ordering: .relaxed) {
+        hub.send(event)
+      }
     }
   }
 }

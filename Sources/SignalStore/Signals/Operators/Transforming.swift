@@ -133,6 +133,7 @@ extension SignalSource {
   /// Sends `message` to each subscriber first.
   ///
   /// What is sent meanwhile, from inside the observer too, comes behind.
+  @inlinable
   public func start(with message: Message) -> DerivedSignal<Message, End> {
     DerivedSignal { sink in
       let beginning = Beginning(sink)

@@ -50,7 +50,9 @@ struct OperatorCase: Sendable {
 
   /// Whether it begins when its parts have told their values, which another thread may do later, and until then keeps only
   /// the last value of each; see delivery rule 15.
-  var mayConflate: Bool { ["combineLatest", "combine", "flatMapLatest", "switchToLatest"].contains(name) }
+  var mayConflate: Bool {
+    ["combineLatest", "combine", "flatMapLatest", "switchToLatest"].contains(name) || variant.hasSuffix("a signal")
+  }
 
   /// The operator on a source; nil when a source of this kind does not have it.
   func apply(to form: SourceForm, _ clock: ManualClock) -> Outcome? {
@@ -184,6 +186,10 @@ let operatorCases: [OperatorCase] = [
   OperatorCase(
     "withLatest", "fromMessagesOf", signal: { s, _ in out(s.withLatest(fromMessagesOf: other()).map { $0 + $1 }) },
     property: { s, _ in out(s.withLatest(fromMessagesOf: other()).map { $0 + $1 }) }),
+  OperatorCase(
+    "withLatest", "fromMessagesOf a signal",
+    signal: { s, _ in out(s.withLatest(fromMessagesOf: other().erased).map { $0 + $1 }) },
+    property: { s, _ in out(s.withLatest(fromMessagesOf: other().erased).map { $0 + $1 }) }),
   OperatorCase(
     "with", signal: { s, _ in out(s.with(weak: somebody).map { $1 }) },
     property: { s, _ in out(s.with(weak: somebody).map { $1 }) }),
