@@ -55,7 +55,7 @@ private struct PoolExecutor: DeliveryExecutor {
 }
 
 /// Jobs on an actor.
-private struct ActorExecutor: DeliveryExecutor {
+struct ActorExecutor: DeliveryExecutor {
   let actor: any Actor
 
   /// Only for the main actor there is a way to ask that does not trap.
@@ -72,7 +72,7 @@ private struct ActorExecutor: DeliveryExecutor {
 /// A closure that belongs to an actor, on its way to it.
 ///
 /// Unchecked: it is called and released by jobs of that actor's executor only.
-private struct IsolatedClosure<Message>: @unchecked Sendable {
+struct IsolatedClosure<Message>: @unchecked Sendable {
   let closure: (Message) -> Void
 }
 
@@ -135,6 +135,31 @@ extension SignalSource where End == Never {
   /// Calls `observer` with every message at the given place.
   public func subscribe(on delivery: Delivery, _ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
     delivered(on: delivery).subscribe(observer)
+  }
+}
+
+extension SignalSource where End == Completion {
+  /// Calls `observer` with every message, and `onEnd` with the end, at the given place.
+  public func subscribe(
+    on delivery: Delivery, onEnd: @escaping @Sendable (Completion) -> Void = { _ in },
+    _ observer: @escaping @Sendable (Message) -> Void
+  ) -> Subscription {
+    delivered(on: delivery).subscribe(onEnd: onEnd, observer)
+  }
+
+  /// Calls `observer` with every message, and `onEnd` with the end, on the actor that the caller is isolated to.
+  public func subscribe(
+    isolation: isolated any Actor, onEnd: @escaping (Completion) -> Void = { _ in },
+    _ observer: @escaping (Message) -> Void
+  ) -> Subscription {
+    let isolated = IsolatedClosure<Event<Message, Completion>> { event in
+      switch event {
+      case .message(let message): observer(message)
+      case .end(let completion): onEnd(completion)
+      }
+    }
+    return delivered(on: .executor(ActorExecutor(actor: isolation)))
+      .subscribe(onEnd: { isolated.closure(.end($0)) }) { isolated.closure(.message($0)) }
   }
 }
 
