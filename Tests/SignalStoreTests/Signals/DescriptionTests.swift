@@ -24,7 +24,7 @@ private final class Network: TopicOwner { let lost = Topic<Network, Int>() }
     #expect("\(property.distinct())" == "WritableProperty<Int>(3)")
     #expect("\(property.filter { $0 > 0 })" == "DerivedSignal<Int>")
     #expect("\(property.take(first: 1))" == "DerivedSignal<Int, Completion>")
-    #expect("\(LiteralProperty(3))" == "Property<Int>(3), 0 observers")
+    #expect("\(IntProperty(3))" == "Property<Int>(3), 0 observers")
     #expect("\(WeakProperty<Window>())" == "WeakProperty<Window>(nil)")
     #expect("\(Network().lost)" == "Topic<Network, Int>, 0 observers")
     #expect("\(bag)" == "SubscriptionBag of 3")
