@@ -20,7 +20,8 @@ struct ComingFromTests {
         guard columns.count == 3, columns[1] != "Here" else { continue }
         for name in columns.dropFirst().flatMap(Self.names) {
           checked += 1
-          #expect(known.contains(name), "\(file):\(number + 1): there is no \(name)")
+          let isKnown = known.contains(name)
+          #expect(isKnown, "\(file):\(number + 1): there is no \(name)")
         }
       }
     }
@@ -78,23 +79,37 @@ struct ComingFromTests {
   private static func publicNames(of files: [SourceFile]) -> Set<String> {
     var names: Set<String> = []
     for file in files {
-      let lines = file.lines.map { String(SourceFile.code(of: $0)) }
       // Members of protocols and cases have the access of their type.
       var inPublicType = false
-      for (index, line) in lines.enumerated() {
+      for (index, line) in file.lines.enumerated() {
         if line.hasPrefix("public protocol") || line.hasPrefix("public enum") { inPublicType = true }
         if line.hasPrefix("}") { inPublicType = false }
-        let words = line.split { !$0.isLetter }.map(String.init)
-        guard words.contains("public") || inPublicType || line.hasPrefix("extension") else { continue }
-        guard let keyword = words.firstIndex(where: { declaring.contains($0) }) else { continue }
-        if keyword + 1 < words.count { names.insert(words[keyword + 1]) }
+        guard inPublicType || line.contains("public") else { continue }
+        let words = words(of: line)
+        guard inPublicType || words.contains("public"), let keyword = words.firstIndex(where: declaring.contains) else {
+          continue
+        }
+        names.insert(words[keyword] == "init" ? "init" : words.dropFirst(keyword + 1).first ?? "")
         // A declaration may go on until its body begins.
         var declaration = line
-        for next in lines.dropFirst(index + 1).prefix(8) where !declaration.contains("{") { declaration += next }
-        for label in declaration.matches(of: /[(,]\s*([a-zA-Z]+)(?: [a-zA-Z]+)?:/) { names.insert(String(label.1)) }
+        for next in file.lines.dropFirst(index + 1).prefix(8) where !declaration.contains("{") { declaration += next }
+        for piece in declaration.utf8.split(whereSeparator: { $0 == UInt8(ascii: "(") || $0 == UInt8(ascii: ",") }) {
+          guard let colon = piece.firstIndex(of: UInt8(ascii: ":")) else { continue }
+          // A label, or a label and the name behind it.
+          let label = Self.words(of: String(decoding: piece[..<colon], as: UTF8.self))
+          if label.count <= 2, let first = label.first { names.insert(first) }
+        }
       }
     }
     return names
+  }
+
+  /// The words of a line of code, of letters alone.
+  private static func words(of line: String) -> [String] {
+    let code = line.utf8.starts(with: "//".utf8) ? "" : line
+    return code.utf8.split { byte in
+      !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) && !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+    }.map { String(decoding: $0, as: UTF8.self) }
   }
 
   private static let declaring: Set = [
