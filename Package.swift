@@ -17,6 +17,7 @@ let package = Package(
   products: [
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "CEL", targets: ["CEL"]),
+    .library(name: "Signals", targets: ["Signals"]),
     .library(name: "SignalStore", targets: ["SignalStore"]),
     .library(name: "SignalHTTP", targets: ["SignalHTTP"]),
     .executable(name: "signal-server", targets: ["signal-server"]),
@@ -28,7 +29,10 @@ let package = Package(
   targets: [
     .target(name: "JSON", swiftSettings: strict),
     .target(name: "CEL", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: strict),
-    .target(name: "SignalStore", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: strict),
+    // Part of SignalStore for its users, and by itself for those who want signals and nothing else.
+    .target(name: "Signals", path: "Sources/SignalStore/Signals", swiftSettings: strict),
+    .target(
+      name: "SignalStore", dependencies: ["JSON", "Signals"], exclude: ["README.md", "Signals"], swiftSettings: strict),
     .target(name: "CReadiness"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(
@@ -57,7 +61,8 @@ let package = Package(
       name: "CELTests", dependencies: ["CAllocations", "CEL", "JSON", "cel-eval"], swiftSettings: strict),
     .target(name: "CAllocations", path: "Tests/CAllocations"),
     .testTarget(
-      name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "SignalStore"], swiftSettings: strict),
+      name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "Signals", "SignalStore"],
+      swiftSettings: strict),
     .testTarget(
       name: "SignalHTTPTests",
       dependencies: ["CEL", "JSON", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),

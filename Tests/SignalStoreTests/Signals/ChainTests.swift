@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// The roots that chains can stand on, each as something to send to.
 private enum Root: CaseIterable, Sendable {

@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// The numbered delivery rules of `Signal`, one thread.
 @Suite struct `Delivery rules` {

@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import SignalStore
+@testable import Signals
 
 private final class Window: Sendable {}
 private final class Network: TopicOwner { let lost = Topic<Network, Int>() }

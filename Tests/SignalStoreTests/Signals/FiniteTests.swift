@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 private struct Broken: Error {}
 

@@ -2,7 +2,7 @@
 import Observation
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 @Suite struct `Swift Observation` {
   @Test func `a value that is set before Observation listens is told later`() {

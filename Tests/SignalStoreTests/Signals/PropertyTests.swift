@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 @Suite struct `A property` {
   @Test func `a set stores the value before anyone is told`() {

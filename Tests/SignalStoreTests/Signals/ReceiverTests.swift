@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// A receiver that notes what it got.
 private final class Screen: Sendable {

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 private func text(_ update: ValueUpdate<Int>) -> String {
   switch update {
