@@ -22,6 +22,11 @@ let package = Package(
     .library(name: "SignalHTTP", targets: ["SignalHTTP"]),
     .executable(name: "signal-server", targets: ["signal-server"]),
   ],
+  // Who depends on a library only says `traits: []`, and what the server alone needs is not checked out.
+  traits: [
+    .default(enabledTraits: ["Server"]),
+    .trait(name: "Server", description: "The executable signal-server, with the packages that it needs."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -47,8 +52,8 @@ let package = Package(
       name: "signal-server",
       dependencies: [
         "CEL", "JSON", "SignalHTTP", "SignalStore",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],
       swiftSettings: strict),
 
@@ -74,7 +79,7 @@ let package = Package(
       name: "SignalServerTests",
       dependencies: [
         "CEL", "JSON", "SignalHTTP", "SignalStore", "signal-server",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
       ],
       swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", swiftSettings: strict),

@@ -40,7 +40,7 @@ git -C "$work/signal-server" add -A
 git -C "$work/signal-server" -c user.name=test -c user.email=test@localhost commit -qm "version"
 git -C "$work/signal-server" tag 1.0.0
 cp -R Examples/Signals "$work/tagged"
-sed -i "s|\.package(name: \"signal-server\", path: \"../..\")|.package(url: \"file://$work/signal-server\", from: \"1.0.0\")|" \
+sed -i "s|\.package(name: \"signal-server\", path: \"../..\"|.package(url: \"file://$work/signal-server\", from: \"1.0.0\"|" \
   "$work/tagged/Package.swift"
 begin=$(date +%s)
 swift build -c release --package-path "$work/tagged"

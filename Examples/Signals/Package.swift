@@ -6,7 +6,7 @@ import PackageDescription
 // builds it and looks at what was checked out for it.
 let package = Package(
   name: "thermostat",
-  dependencies: [.package(name: "signal-server", path: "../..")],
+  dependencies: [.package(name: "signal-server", path: "../..", traits: [])],
   targets: [
     .executableTarget(
       name: "thermostat", dependencies: [.product(name: "Signals", package: "signal-server")],

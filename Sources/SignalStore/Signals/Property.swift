@@ -54,22 +54,28 @@ public final class Property<Value: Sendable>: Sendable {
   /// Whether a set from the first to the second value changes nothing; nil when every set counts.
   @usableFromInline let isUnchanged: (@Sendable (Value, Value) -> Bool)?
 
+  @usableFromInline let committing: Committing<Value>
+
   /// Makes a property that tells of every set.
   ///
   /// - Parameters:
   ///   - value: The first value.
   ///   - pending: How many sets may wait while another one is being delivered. Observers of a property with
   ///     ``Buffering/latest`` skip values when they are slower than the setters, and still end on the last one.
+  @inlinable
   public init(_ value: Value, pending: Buffering = .all) {
     core = DeliveryCore(memory: VersionedValue(value), pending: pending)
+    committing = Committing()
     isUnchanged = nil
   }
 
   /// Makes a property for which setting a value that `isUnchanged` calls the same as the current one is no set at all.
+  @inlinable
   public init(
     _ value: Value, pending: Buffering = .all, skipping isUnchanged: @escaping @Sendable (Value, Value) -> Bool
   ) {
     core = DeliveryCore(memory: VersionedValue(value), pending: pending)
+    committing = Committing()
     self.isUnchanged = isUnchanged
   }
 

@@ -3,6 +3,7 @@
 import Synchronization
 
 /// A source that takes part in a transaction.
+@usableFromInline
 protocol TransactionMember: AnyObject, Sendable {
   /// Notes that a transaction has begun that the source takes part in, and tells those who follow transactions.
   func transactionBegan()
@@ -84,6 +85,7 @@ public final class Transaction: Sendable {
   }
 
   /// Takes a source in, if it is not yet.
+  @usableFromInline
   func join(_ source: any TransactionMember) {
     let isNew = state.withLock { state in
       if state.position(of: source) != nil { return false }
@@ -94,6 +96,7 @@ public final class Transaction: Sendable {
   }
 
   /// Notes a set of a source that has joined; of the old values only the first counts.
+  @usableFromInline
   func note(_ source: any TransactionMember, old: (any Sendable)?, number: UInt64) {
     state.withLock { state in
       guard let position = state.position(of: source) else { return }

@@ -2,6 +2,34 @@
 
 // How a property takes part in transactions.
 
+/// What a transaction does with a property at its end.
+///
+/// Closures that capture nothing, made where the property is, so that they are compiled for its type: a transaction reaches a
+/// property through a protocol, behind which code is generic at run time, and takes 1.3 µs instead of 0.1.
+@usableFromInline
+struct Committing<Value: Sendable>: Sendable {
+  @usableFromInline typealias Core = DeliveryCore<ValueKind<Value>>
+
+  /// Takes the place of the message in the order, or with nil only notes that there is nothing to tell any more.
+  @usableFromInline let enqueue: @Sendable (Core, UInt64?, Transaction) -> Bool
+  @usableFromInline let deliver: @Sendable (Core) -> Void
+
+  @inlinable
+  init() {
+    enqueue = { core, number, transaction in
+      core.withLock { guarded in
+        guarded.untoldVersion = 0
+        guard let number, !core.isUnobserved else { return false }
+        unsafe core.queue.append(
+          Pending(number: number, target: 0, message: core.memory.value, transaction: transaction))
+        core.setPending()
+        return true
+      }
+    }
+    deliver = { $0.deliver() }
+  }
+}
+
 extension ObserverList {
   final func transactionBegan() { changeOpenTransactions(by: 1) }
 
@@ -30,24 +58,22 @@ extension Property: TransactionMember {
     }
   }
 
+  @usableFromInline
   func transactionBegan() { core.transactionBegan() }
 
+  @usableFromInline
   func transactionEnded() { core.transactionEnded() }
 
+  @usableFromInline
   func enqueueCommit(from old: (any Sendable)?, number: UInt64, of transaction: Transaction) -> Bool {
     let isSame = if let isUnchanged, let old = old as? Value { isUnchanged(old, value) } else { false }
-    return core.withLock { guarded in
-      guarded.untoldVersion = 0
-      if isSame || core.isUnobserved { return false }
-      unsafe core.queue.append(
-        Pending(number: number, target: 0, message: core.memory.value, transaction: transaction))
-      core.setPending()
-      return true
-    }
+    return committing.enqueue(core, isSame ? nil : number, transaction)
   }
 
-  func deliverCommit() { core.deliver() }
+  @usableFromInline
+  func deliverCommit() { committing.deliver(core) }
 
+  @usableFromInline
   func subscribeToTransactions(_ observer: @escaping @Sendable (Int) -> Void) -> Subscription {
     let new = Signal<Int>()
     let (signal, token) = core.withLock { guarded in
@@ -64,7 +90,7 @@ extension Property: TransactionMember {
   }
 
   /// Stores a value inside a transaction, without telling anybody.
-  @usableFromInline
+  @inlinable @inline(never)
   func store(_ value: Value, over version: UInt64?, in transaction: Transaction) -> Bool {
     transaction.join(self)
     // The old value leaves the lock in it, and is released after it.

@@ -41,7 +41,7 @@ class ObserverList: @unchecked Sendable {
     /// Transactions that the source takes part in and that have not told its observers yet.
     var openTransactions = 0
     /// The version of a property's value that was set in a transaction and not told yet; 0: there is none.
-    var untoldVersion: UInt64 = 0
+    @usableFromInline var untoldVersion: UInt64 = 0
     /// Seldom needed; nil until it is.
     var extras: ObserverExtras?
   }
