@@ -9,9 +9,12 @@ root=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# A package beside another is known by the name of its folder.
+own=$(basename "$root" | tr '[:upper:]' '[:lower:]')
+
 # check FOLDER: the package in FOLDER was resolved to this package alone, and says what it should.
 check() {
-  others=$(grep -o '"identity" *: *"[^"]*"' "$1/.build/workspace-state.json" | grep -v '"\(main\|signal-server\)"' || true)
+  others=$(grep -o '"identity" *: *"[^"]*"' "$1/.build/workspace-state.json" | grep -v "\"\($own\|signal-server\)\"" || true)
   for checkout in "$1"/.build/checkouts/*; do
     case "$checkout" in
     */signal-server | */'*') ;;
