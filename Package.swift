@@ -17,9 +17,15 @@ let package = Package(
   products: [
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "CEL", targets: ["CEL"]),
+    .library(name: "Signals", targets: ["Signals"]),
     .library(name: "SignalStore", targets: ["SignalStore"]),
     .library(name: "SignalHTTP", targets: ["SignalHTTP"]),
     .executable(name: "signal-server", targets: ["signal-server"]),
+  ],
+  // Who depends on a library only says `traits: []`, and what the server alone needs is not checked out.
+  traits: [
+    .default(enabledTraits: ["Server"]),
+    .trait(name: "Server", description: "The executable signal-server, with the packages that it needs."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -28,7 +34,10 @@ let package = Package(
   targets: [
     .target(name: "JSON", swiftSettings: strict),
     .target(name: "CEL", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: strict),
-    .target(name: "SignalStore", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: strict),
+    // Part of SignalStore for its users, and by itself for those who want signals and nothing else.
+    .target(name: "Signals", path: "Sources/SignalStore/Signals", swiftSettings: strict),
+    .target(
+      name: "SignalStore", dependencies: ["JSON", "Signals"], exclude: ["README.md", "Signals"], swiftSettings: strict),
     .target(name: "CReadiness"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(
@@ -43,8 +52,8 @@ let package = Package(
       name: "signal-server",
       dependencies: [
         "CEL", "JSON", "SignalHTTP", "SignalStore",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],
       swiftSettings: strict),
 
@@ -57,7 +66,8 @@ let package = Package(
       name: "CELTests", dependencies: ["CAllocations", "CEL", "JSON", "cel-eval"], swiftSettings: strict),
     .target(name: "CAllocations", path: "Tests/CAllocations"),
     .testTarget(
-      name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "SignalStore"], swiftSettings: strict),
+      name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "Signals", "SignalStore"],
+      swiftSettings: strict),
     .testTarget(
       name: "SignalHTTPTests",
       dependencies: ["CEL", "JSON", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),
@@ -69,7 +79,7 @@ let package = Package(
       name: "SignalServerTests",
       dependencies: [
         "CEL", "JSON", "SignalHTTP", "SignalStore", "signal-server",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
       ],
       exclude: ["Tour/Tour.txt"], swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", swiftSettings: strict),

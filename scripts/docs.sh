@@ -12,6 +12,11 @@ for library in JSON CEL SignalStore SignalHTTP; do
   swift build --target "$library" --scratch-path .build/docs \
     -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/.docs/.graphs/all"
   mv .docs/.graphs/all/"$library"*.symbols.json "$graphs"
+  # Who imports the store has the signals too: they are documented as part of it.
+  if [ "$library" = SignalStore ]; then
+    sed 's/"module":{"name":"Signals"/"module":{"name":"SignalStore"/' .docs/.graphs/all/Signals.symbols.json \
+      >"$graphs/Signals.symbols.json"
+  fi
   catalog=$(find "Sources/$library" -name '*.docc' | head -n 1)
   # Without a catalog the library's page is made from its declarations alone.
   docc convert ${catalog:+"$catalog"} \

@@ -8,4 +8,5 @@ if grep -rnE '@unchecked|@preconcurrency|nonisolated\(unsafe\)' Examples/Sources
   echo "Examples/Sources/actors: switches a check off" >&2
   exit 1
 fi
-exec swift build --package-path Examples
+swift build --package-path Examples
+exec scripts/signals-alone.sh

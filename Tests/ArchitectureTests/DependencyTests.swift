@@ -13,6 +13,16 @@ struct DependencyTests {
     #expect(resolved == named)
   }
 
+  @Test func `what the product Signals is made of needs no other package`() throws {
+    let manifest = try String(contentsOf: SourceTree.root.appending(path: "Package.swift"), encoding: .utf8)
+    #expect(manifest.contains(#".library(name: "Signals", targets: ["Signals"])"#))
+    // The packages of the command line belong to a trait that others leave out.
+    #expect(!manifest.contains(/\.product\(name: "(ArgumentParser|Logging)", package: "[a-z-]*"\)/))
+    // A target without dependencies, of ours or of others; `scripts/signals-alone.sh` builds a package that uses it.
+    let target = try #require(manifest.firstMatch(of: /\.target\(\s*name: "Signals",([^\n]*)\n/))
+    #expect(target.1.contains(#"path: "Sources/SignalStore/Signals""#) && !target.1.contains("dependencies"))
+  }
+
   /// The packages that this very build was resolved to, from the state that the package manager keeps beside the tests.
   ///
   /// Asking the package manager itself would wait for the lock that the running `swift test` holds.

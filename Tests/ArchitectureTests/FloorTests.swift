@@ -5,18 +5,18 @@ import Testing
 struct FloorTests {
   @Test func `the sources are found`() {
     #expect(SourceTree.sources.count > 50)
-    #expect(Set(SourceTree.sources.map { $0.parts[1] }).isSuperset(of: Floors.modules.keys))
+    #expect(Set(SourceTree.sources.map(\.module)).isSuperset(of: Floors.modules.keys))
   }
 
   @Test func `a module imports only modules below it`() {
     for file in SourceTree.sources {
-      guard let allowed = Floors.modules[file.parts[1]] else {
+      guard let allowed = Floors.modules[file.module] else {
         Issue.record("\(file) is in a module that the table of floors does not know")
         continue
       }
       let exceptions = Floors.exceptions[file.path] ?? []
       for (module, line) in file.imports where !allowed.contains(module) && !exceptions.contains(module) {
-        Issue.record("\(file):\(line): \(file.parts[1]) must not import \(module)")
+        Issue.record("\(file):\(line): \(file.module) must not import \(module)")
       }
     }
   }

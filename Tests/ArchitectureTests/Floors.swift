@@ -9,7 +9,8 @@ enum Floors {
   static let modules: [String: Set<String>] = [
     "JSON": [],
     "CEL": ["JSON", "Synchronization"],
-    "SignalStore": ["JSON", "Synchronization", "Dispatch", "Glibc"],
+    "Signals": ["Synchronization", "Dispatch", "Glibc"],
+    "SignalStore": ["JSON", "Signals", "Synchronization", "Dispatch", "Glibc"],
     "SignalHTTP": ["JSON", "CEL", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL"],
     "signal-server": [
       "JSON", "CEL", "SignalStore", "SignalHTTP", "ArgumentParser", "Logging", "FoundationEssentials",

@@ -12,6 +12,9 @@ struct SourceFile: Sendable, CustomStringConvertible {
   /// The folders and the name: `["Sources", "JSON", "JSONText.swift"]`.
   var parts: [String] { path.split(separator: "/").map(String.init) }
 
+  /// The module of a source: its folder, but for the signals, which lie in the folder of the store.
+  var module: String { path.hasPrefix("Sources/SignalStore/Signals/") ? "Signals" : parts[1] }
+
   /// The modules that the file imports, with the line of each.
   var imports: [(module: String, line: Int)] {
     lines.enumerated().compactMap { index, line in

@@ -17,6 +17,18 @@ struct Candidate {
   }
 }
 
+/// A measurement that is made once a round and has its own unit.
+struct Sample {
+  /// What the table calls it.
+  let name: String
+  let take: () -> Double
+
+  init(_ name: String, _ take: @escaping () -> Double) {
+    self.name = name
+    self.take = take
+  }
+}
+
 /// Measures candidates beside each other and prints a row for each baseline.
 ///
 /// The time is that of the thread's own work on a processor, so waiting for a busy machine is not counted; what other
@@ -62,13 +74,21 @@ struct Harness {
     }
   }
 
-  /// Prints the rows of something that was measured otherwise.
-  mutating func report(_ what: String, unit: String, _ own: Double, beside others: [(name: String, value: Double)]) {
+  /// Measures what has a unit of its own, and prints the rows.
+  ///
+  /// Each sample is a measurement; as with ``compare(_:_:beside:)`` the candidates take turns, and the median counts.
+  mutating func compare(_ what: String, unit: String, _ own: Sample, beside baselines: Sample...) {
+    guard wants(what) else { return }
+    let all = [own] + baselines
+    var samples = [[Double]](repeating: [], count: all.count)
+    for _ in 0..<Self.rounds {
+      for index in all.indices { samples[index].append(all[index].take()) }
+    }
+    let medians = samples.map { $0.sorted()[Self.rounds / 2] }
     operationCount += 1
-    for (name, value) in others {
-      print(
-        "| \(what) (\(unit)) | \(Self.text(own)) | \(name) | \(Self.text(value)) | \(Self.text(own / value, digits: 2)) |"
-      )
+    for (baseline, median) in zip(baselines, medians.dropFirst()) {
+      let ratio = Self.text(medians[0] / median, digits: 2)
+      print("| \(what) (\(unit)) | \(Self.text(medians[0])) | \(baseline.name) | \(Self.text(median)) | \(ratio) |")
     }
   }
 

@@ -92,3 +92,21 @@ final class StreamList {
 
   func subscribe() { streams.append(AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))) }
 }
+
+/// What one observer adds to: a load, an addition and a store, as with a plain variable.
+///
+/// Each observer has its own, so that no call waits for the one before it.
+final class Counter: Sendable {
+  private let value = Atomic(0)
+
+  var sum: Int { value.load(ordering: .relaxed) }
+
+  @inline(__always)
+  func add(_ number: Int) {
+    value.store(value.load(ordering: .relaxed) &+ number, ordering: .relaxed)
+  }
+}
+
+extension [Counter] {
+  var sum: Int { reduce(0) { $0 &+ $1.sum } }
+}

@@ -13,6 +13,8 @@ func measureSignals(_ harness: inout Harness) throws {
   try measureChain(&harness)
   measureMemory(&harness)
   measureThreads(&harness)
+  try measurePropertySets(&harness)
+  measureAsyncLoops(&harness)
 }
 
 private func measureSend(_ harness: inout Harness, observers count: Int) throws {
@@ -39,12 +41,6 @@ private func measureSend(_ harness: inout Harness, observers count: Int) throws 
     locked.subscribe { counter.add($0) }
     streams.subscribe()
   }
-  func candidate(_ name: String, _ send: @escaping (Int) -> Void) -> Candidate {
-    Candidate(name) { times in
-      for message in 0..<times { send(message) }
-      return counters.sum
-    }
-  }
   try harness.compare(
     what,
     { times in
@@ -55,10 +51,22 @@ private func measureSend(_ harness: inout Harness, observers count: Int) throws 
       for message in 0..<times { unsafe objects.send(message) }
       return counters.sum
     },
-    candidate("array of closures") { closures.send($0) },
-    candidate("Mutex and snapshot of closures") { locked.send($0) },
-    candidate("OpenCombine PassthroughSubject") { subject.send($0) },
-    candidate("AsyncStream for each observer") { streams.send($0) })
+    Candidate("array of closures") { times in
+      for message in 0..<times { closures.send(message) }
+      return counters.sum
+    },
+    Candidate("Mutex and snapshot of closures") { times in
+      for message in 0..<times { locked.send(message) }
+      return counters.sum
+    },
+    Candidate("OpenCombine PassthroughSubject") { times in
+      for message in 0..<times { subject.send(message) }
+      return counters.sum
+    },
+    Candidate("AsyncStream for each observer") { times in
+      for message in 0..<times { streams.send(message) }
+      return counters.sum
+    })
   try harness.compare(
     what.replacing("Signal send", with: "Property set"),
     { times in
@@ -69,7 +77,10 @@ private func measureSend(_ harness: inout Harness, observers count: Int) throws 
       for message in 0..<times { unsafe objects.send(message) }
       return counters.sum
     },
-    candidate("OpenCombine CurrentValueSubject") { current.send($0) })
+    Candidate("OpenCombine CurrentValueSubject") { times in
+      for message in 0..<times { current.send(message) }
+      return counters.sum
+    })
   withExtendedLifetime(kept) {}
 }
 
@@ -162,15 +173,21 @@ private func measureMemory(_ harness: inout Harness) {
     withExtendedLifetime(kept) {}
     return Double(after - before) / Double(count)
   }
-  let signal = Signal<Int>()
-  let subject = PassthroughSubject<Int, Never>()
-  let objects = unsafe ObjectList()
-  let ours = bytes { $0.append(signal.subscribe { counter.add($0) }) }
-  let list = bytes { _ in unsafe objects.subscribe { counter.add($0) } }
-  let combine = bytes { $0.append(subject.sink { counter.add($0) }) }
-  harness.report(
-    what, unit: "bytes", ours,
-    beside: [("array of class observers", list), ("OpenCombine PassthroughSubject", combine)])
+  harness.compare(
+    what, unit: "bytes",
+    Sample(what) {
+      let signal = Signal<Int>()
+      return bytes { $0.append(signal.subscribe { counter.add($0) }) }
+    },
+    beside: Sample("array of class observers") {
+      // Nothing is sent to them.
+      let objects = unsafe ObjectList()
+      return bytes { _ in unsafe objects.subscribe { counter.add($0) } }
+    },
+    Sample("OpenCombine PassthroughSubject") {
+      let subject = PassthroughSubject<Int, Never>()
+      return bytes { $0.append(subject.sink { counter.add($0) }) }
+    })
 }
 
 /// Four threads that set one property, with one observer: nanoseconds of the clock for each set.
@@ -187,20 +204,18 @@ private func measureThreads(_ harness: inout Harness) {
   locked.subscribe { counter.add($0) }
   // Unchecked: a subject may be sent to on any thread, its type does not say so.
   nonisolated(unsafe) let subject = current
-  func time(_ set: @escaping @Sendable (Int) -> Void) -> Double {
-    let samples = (0..<5).map { _ in
+  func sample(_ name: String, _ setAll: @escaping @Sendable () -> Void) -> Sample {
+    Sample(name) {
       let start = ContinuousClock.now
-      onThreads(4) { for n in 0..<sets { set(n) } }
+      onThreads(4, setAll)
       return (ContinuousClock.now - start) / .nanoseconds(4 * sets)
     }
-    return samples.sorted()[2]
   }
-  let ours = time { property.value = $0 }
-  let combine = time { unsafe subject.send($0) }
-  let mutex = time { locked.send($0) }
-  harness.report(
-    what, unit: "ns", ours,
-    beside: [("OpenCombine CurrentValueSubject", combine), ("Mutex and snapshot of closures", mutex)])
+  harness.compare(
+    what, unit: "ns",
+    sample(what) { for n in 0..<sets { property.value = n } },
+    beside: sample("OpenCombine CurrentValueSubject") { for n in 0..<sets { unsafe subject.send(n) } },
+    sample("Mutex and snapshot of closures") { for n in 0..<sets { locked.send(n) } })
   withExtendedLifetime((subscription, sink)) {}
 }
 
@@ -215,22 +230,4 @@ private func onThreads(_ count: Int, _ body: @escaping @Sendable () -> Void) {
     }
   }
   done.wait()
-}
-
-/// What one observer adds to: a load, an addition and a store, as with a plain variable.
-///
-/// Each observer has its own, so that no call waits for the one before it.
-private final class Counter: Sendable {
-  private let value = Atomic(0)
-
-  var sum: Int { value.load(ordering: .relaxed) }
-
-  @inline(__always)
-  func add(_ number: Int) {
-    value.store(value.load(ordering: .relaxed) &+ number, ordering: .relaxed)
-  }
-}
-
-extension [Counter] {
-  fileprivate var sum: Int { reduce(0) { $0 &+ $1.sum } }
 }

@@ -3,14 +3,14 @@
 extension ReadableSource {
   /// Sets `target` to the value of now and to each later one.
   ///
-  /// What is set there does not come back.
+  /// What is set there does not come back. A transaction of a property is one of the property that is bound to it.
   public func bind<Target: WritableSource>(to target: Target) -> Subscription where Target.Message == Message {
-    attach(from: .current, Sink { target.value = $0 })
+    bind(carryingTransactionsTo: target) { target.value = $0 }
   }
 
   /// Sets `target` to the value of now and to each later one.
   public func bind<Target: WritableSource>(to target: Target) -> Subscription where Target.Message == Message? {
-    attach(from: .current, Sink { target.value = $0 })
+    bind(carryingTransactionsTo: target) { target.value = $0 }
   }
 
   /// Sets a property of an object to the value of now and to each later one, as long as the object lives.
@@ -24,8 +24,59 @@ extension ReadableSource {
     isolation: isolated (any Actor)? = #isolation
   ) -> Subscription {
     let setter = PropertySetter(target, path)
-    guard let isolation else { return attach(from: .current, Sink { setter.set($0) }) }
+    guard let isolation else { return attach(from: .current, boundSink { setter.set($0) }) }
     return subscribeIsolated(to: isolation, { setter.set($0.message) }, attach: { attach(from: .current, $0) })
+  }
+
+  private func bind(
+    carryingTransactionsTo target: Any, _ set: @escaping @Sendable (Message) -> Void
+  ) -> Subscription {
+    let link = Link()
+    link.holdTransactions(of: self, joinedBy: target)
+    link.hold(attach(from: .current, boundSink(set)))
+    return link.token()
+  }
+}
+
+extension SignalSource {
+  /// Sets `target` to each message.
+  public func bind<Target: WritableSource>(to target: Target) -> Subscription where Target.Message == Message {
+    attach(boundSink { target.value = $0 })
+  }
+
+  /// Sets `target` to each message.
+  public func bind<Target: WritableSource>(to target: Target) -> Subscription where Target.Message == Message? {
+    attach(boundSink { target.value = $0 })
+  }
+
+  /// Sets a property of an object to each message, as long as the object lives.
+  ///
+  /// The object is not kept. Called on an actor, the property is set there, so it may be one that belongs to that actor; on
+  /// the main actor at once when the sender is there. Elsewhere it is set on the thread of the sender.
+  ///
+  /// - Parameter isolation: Where the property is set; by default the actor that the caller is on.
+  public func bind<Target: AnyObject & Sendable>(
+    to target: Target, _ path: sending ReferenceWritableKeyPath<Target, Message>,
+    isolation: isolated (any Actor)? = #isolation
+  ) -> Subscription {
+    let setter = PropertySetter(target, path)
+    guard let isolation else { return attach(boundSink { setter.set($0) }) }
+    return subscribeIsolated(
+      to: isolation, { event in if case .message(let message) = event { setter.set(message) } },
+      attach: { attach($0) })
+  }
+
+  /// Calls `set` with each message, in the transaction that told it.
+  fileprivate func boundSink(_ set: @escaping @Sendable (Message) -> Void) -> Sink<Message, End> {
+    Sink(message: { message in Transaction.following { set(message) } }, end: { _ in })
+  }
+}
+
+extension Link {
+  /// Lets `target` join each transaction of `source` from its beginning, if both are properties.
+  fileprivate func holdTransactions(of source: Any, joinedBy target: Any) {
+    guard let source = source as? any TransactionMember, let target = target as? any TransactionMember else { return }
+    hold(source.subscribeToTransactions { count in if count > 0 { Transaction.current?.join(target) } })
   }
 }
 
@@ -48,8 +99,9 @@ private final class PropertySetter<Target: AnyObject & Sendable, Value>: @unchec
 extension WritableSource {
   /// Keeps two sources the same: `other` takes the value of this one first, then each follows the other.
   ///
-  /// A set on one side makes one set on the other, unless `isEqual` says that it has the value already. When both are set
-  /// at the same time, one of the two values wins, on both sides.
+  /// A set on one side makes one set on the other, unless `isEqual` says that it has the value already; values that are not
+  /// equal to themselves, as NaN, count as equal to each other. When both are set at the same time, one of the two values
+  /// wins, on both sides.
   public func bindBothWays<Other: WritableSource>(
     with other: Other, _ isEqual: @escaping @Sendable (Message, Message) -> Bool
   ) -> Subscription where Other.Message == Message {
@@ -57,14 +109,19 @@ extension WritableSource {
     // what its side holds. Without it two threads could make the values chase each other for ever.
     let sets = Signal<(fromOther: Bool, value: Message)>()
     let link = Link()
+    let isSame: @Sendable (Message, Message) -> Bool = { isEqual($0, $1) || !isEqual($0, $0) && !isEqual($1, $1) }
     link.hold(
       sets.subscribe { set in
-        if set.fromOther {
-          if isEqual(other.value, set.value), !isEqual(value, set.value) { value = set.value }
-        } else {
-          if isEqual(value, set.value), !isEqual(other.value, set.value) { other.value = set.value }
+        Transaction.following {
+          if set.fromOther {
+            if isSame(other.value, set.value), !isSame(value, set.value) { value = set.value }
+          } else {
+            if isSame(value, set.value), !isSame(other.value, set.value) { other.value = set.value }
+          }
         }
       })
+    link.holdTransactions(of: self, joinedBy: other)
+    link.holdTransactions(of: other, joinedBy: self)
     // First the other: an observer of it may change what it is set to here, and that has to come back.
     link.hold(other.attach(from: .future, Sink { sets.send((true, $0)) }))
     link.hold(attach(from: .current, Sink { sets.send((false, $0)) }))

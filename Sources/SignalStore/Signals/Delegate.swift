@@ -85,12 +85,3 @@ public final class OrderedCallbacks<Key: Comparable & Sendable, Message: Sendabl
     for entry in entries { await entry.closure(message) }
   }
 }
-
-extension WritableSource {
-  /// Sets a value for as long as the subscription is kept, and then the value that was there before.
-  public func override(with value: Message) -> Subscription {
-    let before = self.value
-    self.value = value
-    return Subscription { self.value = before }
-  }
-}

@@ -103,6 +103,32 @@ extension SignalSource where End == Never {
   }
 }
 
+extension SignalSource where End == Completion {
+  /// Calls `observer` with every message, and `onEnd` with the end, at the given place.
+  public func subscribe(
+    on delivery: Delivery, onEnd: @escaping @Sendable (Completion) -> Void = { _ in },
+    _ observer: @escaping @Sendable (Message) -> Void
+  ) -> Subscription {
+    delivered(on: delivery).subscribe(onEnd: onEnd, observer)
+  }
+
+  /// Calls `observer` with every message, and `onEnd` with the end, on the actor that the caller is isolated to, where both
+  /// are released, too.
+  public func subscribe(
+    isolation: isolated any Actor, onEnd: @escaping (Completion) -> Void = { _ in },
+    _ observer: @escaping (Message) -> Void
+  ) -> Subscription {
+    subscribeIsolated(
+      to: isolation,
+      { event in
+        switch event {
+        case .message(let message): observer(message)
+        case .end(let completion): onEnd(completion)
+        }
+      }, attach: { attach($0) })
+  }
+}
+
 extension Subscription {
   /// Changes where the observer is called, from the next message on.
   ///

@@ -58,14 +58,27 @@ public struct WritableProperty<Value: Sendable>: WritableSource {
   /// What is sent: the values.
   public typealias Message = Value
 
-  private let base: DerivedProperty<Value>
-  private let change: @Sendable ((inout Value) -> Void) -> Void
+  @usableFromInline let base: DerivedProperty<Value>
+  @usableFromInline let change: @Sendable ((inout Value) -> Void) -> Void
+  /// Where its overrides are kept, for a part of a property.
+  @usableFromInline package let overridePlace: OverridePlace?
 
   /// Makes a source from what reading, changing and attaching do.
+  @inlinable
   public init(
     value read: @escaping @Sendable () -> Value, modify change: @escaping @Sendable ((inout Value) -> Void) -> Void,
     _ attach: @escaping @Sendable (StartingPoint, Sink<Value, Never>) -> Subscription
   ) {
+    self.init(overridePlace: nil, value: read, modify: change, attach)
+  }
+
+  @inlinable
+  init(
+    overridePlace: OverridePlace?, value read: @escaping @Sendable () -> Value,
+    modify change: @escaping @Sendable ((inout Value) -> Void) -> Void,
+    _ attach: @escaping @Sendable (StartingPoint, Sink<Value, Never>) -> Subscription
+  ) {
+    self.overridePlace = overridePlace
     base = DerivedProperty(value: read, attach)
     self.change = change
   }
@@ -73,19 +86,24 @@ public struct WritableProperty<Value: Sendable>: WritableSource {
   /// The current value.
   ///
   /// Setting it sets the sources.
+  @inlinable
   public var value: Value {
     get { base.value }
     nonmutating set { change { $0 = newValue } }
   }
 
   /// Changes the value as one step that no other set can come between.
+  @inlinable
   public func modify(_ change: (inout Value) -> Void) { self.change(change) }
 
   /// Puts the values into `sink`.
+  @inlinable
   public func attach(from start: StartingPoint, _ sink: Sink<Value, Never>) -> Subscription {
     base.attach(from: start, sink)
   }
 }
+
+extension WritableProperty: Overridable {}
 
 extension SignalSource {
   /// This source without its type, and without more than its messages and its end.

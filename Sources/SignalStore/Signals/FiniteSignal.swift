@@ -40,6 +40,8 @@ public final class FiniteSignal<Message: Sendable>: SignalSource {
   /// Whether the signal has ended.
   public var hasEnded: Bool { core.withLock { _ in unsafe core.memory != nil } }
 
+  var observersText: String { core.observersText }
+
   /// How many observers are subscribed.
   public var observerCount: Int { core.count }
 

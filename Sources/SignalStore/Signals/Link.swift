@@ -7,7 +7,7 @@ import Synchronization
 /// The closure of an operator may keep its link, and the link keeps the upstream subscriptions: the circle through the
 /// source is broken when the link ends, and it ends with the token given to the subscriber.
 @usableFromInline
-final class Link: SubscriptionSource {
+package final class Link: SubscriptionSource {
   private struct State {
     var upstream: [Subscription] = []
     var cleanUps: [@Sendable () -> Void] = []
@@ -21,12 +21,12 @@ final class Link: SubscriptionSource {
 
   private let state = Mutex(State())
 
-  init() {}
+  package init() {}
 
   /// Keeps an upstream subscription, or ends it if the link has ended while it was made.
   ///
   /// In a link that was given to its sources it is given to its own.
-  func hold(_ subscription: Subscription) { replace(nil, with: subscription) }
+  package func hold(_ subscription: Subscription) { replace(nil, with: subscription) }
 
   /// Lets one upstream subscription go for another.
   func replace(_ old: Subscription?, with new: Subscription?) {
@@ -48,7 +48,7 @@ final class Link: SubscriptionSource {
   }
 
   /// Runs `cleanUp` once, when the link ends; at once if it has.
-  func onEnd(_ cleanUp: @escaping @Sendable () -> Void) {
+  package func onEnd(_ cleanUp: @escaping @Sendable () -> Void) {
     let ended = state.withLock { state in
       if !state.ended { state.cleanUps.append(cleanUp) }
       return state.ended
@@ -80,15 +80,15 @@ final class Link: SubscriptionSource {
   var hasEnded: Bool { state.withLock { $0.ended } }
 
   /// The token for the subscriber.
-  func token() -> Subscription { Subscription(source: self) }
+  package func token() -> Subscription { Subscription(source: self) }
 
-  @usableFromInline func cancel(_ subscription: Subscription) { end() }
+  @usableFromInline package func cancel(_ subscription: Subscription) { end() }
 
-  @usableFromInline func release(_ subscription: Subscription) {
+  @usableFromInline package func release(_ subscription: Subscription) {
     if !state.withLock({ $0.isDetached }) { end() }
   }
 
-  @usableFromInline func detach(_ subscription: Subscription) -> @Sendable () -> Void {
+  @usableFromInline package func detach(_ subscription: Subscription) -> @Sendable () -> Void {
     // The upstream sources keep the subscriptions from here on. Holding them here as well would close a circle that
     // nothing opens any more.
     let upstream = state.withLock { state in
@@ -107,20 +107,20 @@ final class Link: SubscriptionSource {
     return { [weak self] in if let self { self.end() } else { for end in ends { end() } } }
   }
 
-  @usableFromInline func isActive(_ subscription: Subscription) -> Bool { !hasEnded }
+  @usableFromInline package func isActive(_ subscription: Subscription) -> Bool { !hasEnded }
 
-  @usableFromInline func replay(to subscription: Subscription) -> Bool {
+  @usableFromInline package func replay(to subscription: Subscription) -> Bool {
     let upstream = state.withLock { $0.upstream }
     return upstream.reduce(false) { $1.replay() || $0 }
   }
 
-  @usableFromInline func setDelivery(_ delivery: Delivery, of subscription: Subscription) -> Bool {
+  @usableFromInline package func setDelivery(_ delivery: Delivery, of subscription: Subscription) -> Bool {
     guard let move = state.withLock({ $0.move }) else { return false }
     move(delivery)
     return true
   }
 
-  @usableFromInline func endAfterNext(_ subscription: Subscription) {
+  @usableFromInline package func endAfterNext(_ subscription: Subscription) {
     for subscription in state.withLock({ $0.upstream }) { subscription.endAfterNext() }
   }
 }

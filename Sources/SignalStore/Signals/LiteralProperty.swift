@@ -15,12 +15,14 @@ public struct LiteralProperty<Value: Sendable>: WritableSource {
   public init(_ value: Value) { property = Property(value) }
 
   /// The current value.
+  @inlinable
   public var value: Value {
     get { property.value }
     nonmutating set { property.value = newValue }
   }
 
   /// Changes the value as one step that no other set can come between.
+  @inlinable
   public func modify(_ change: (inout Value) -> Void) { property.modify(change) }
 
   /// Puts the values into `sink`.

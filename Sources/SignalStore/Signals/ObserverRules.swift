@@ -118,6 +118,7 @@ extension DeliveryCore {
   }
 
   fileprivate func subscribe(_ closure: ErasedClosure, fromFirst: Bool, unique id: ObserverID) -> Subscription {
+    noticeGoneReceivers()
     let token = Subscription(source: self)
     // Kept until after the lock: this may become the last reference to it.
     var known: Subscription?

@@ -8,55 +8,15 @@ public enum StartingPoint: Sendable, Hashable {
   case future
 }
 
-/// A closure that takes the new and the old value; see ``MessageCall``.
-@usableFromInline
-struct ChangeCall<Value> {
-  @usableFromInline let closure: @Sendable (Value, Value) -> Void
-
-  @inlinable
-  init(_ closure: @escaping @Sendable (Value, Value) -> Void) { self.closure = closure }
-}
-
-/// A ``ChangeCall`` where it lies; see ``MessageCallInPlace``.
-@usableFromInline
-struct ChangeCallInPlace<Value>: ~Copyable {
-  @usableFromInline let closure: @Sendable (Value, Value) -> Void
-
-  @inlinable @inline(__always)
-  borrowing func callAsFunction(_ new: Value, _ old: Value) { closure(new, old) }
-}
-
-/// The observers of a ``Property``: they take the new value, or, of the second kind, the new and the old one.
+/// The observers of a ``Property``.
 @usableFromInline
 enum ValueKind<Value: Sendable>: ObserverKind {
-  @inlinable @inline(__always)
-  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: ValueChange<Value>) {
-    unsafe closure.withMemoryRebound(to: MessageCallInPlace<Value>.self, capacity: 1) {
-      unsafe $0.pointee(message.new)
-    }
-  }
+  @usableFromInline typealias Message = Value
 
-  @inlinable @inline(__always)
-  static func callSecond(_ closure: UnsafePointer<ErasedClosure>, _ message: ValueChange<Value>) {
-    unsafe closure.withMemoryRebound(to: ChangeCallInPlace<Value>.self, capacity: 1) {
-      unsafe $0.pointee(message.new, message.old)
-    }
-  }
-
-  @inlinable @inline(__always)
-  static func callStaged(_ closure: UnsafePointer<ErasedClosure>, _ message: ValueChange<Value>) {
-    unsafe StagedObserver.call(closure, message.new)
-  }
+  @usableFromInline static var name: String { "Property<\(Value.self)>" }
 
   @inlinable
-  static func first(from memory: VersionedValue<Value>) -> ValueChange<Value>? {
-    ValueChange(new: memory.value, old: memory.value)
-  }
-
-  @inlinable
-  static func conflate(_ dropped: inout ValueChange<Value>, into next: inout ValueChange<Value>) {
-    swap(&dropped.old, &next.old)
-  }
+  static func first(from memory: VersionedValue<Value>) -> Value? { memory.value }
 }
 
 /// What a property keeps under its lock.
@@ -94,22 +54,28 @@ public final class Property<Value: Sendable>: Sendable {
   /// Whether a set from the first to the second value changes nothing; nil when every set counts.
   @usableFromInline let isUnchanged: (@Sendable (Value, Value) -> Bool)?
 
+  @usableFromInline let committing: Committing<Value>
+
   /// Makes a property that tells of every set.
   ///
   /// - Parameters:
   ///   - value: The first value.
   ///   - pending: How many sets may wait while another one is being delivered. Observers of a property with
   ///     ``Buffering/latest`` skip values when they are slower than the setters, and still end on the last one.
+  @inlinable
   public init(_ value: Value, pending: Buffering = .all) {
     core = DeliveryCore(memory: VersionedValue(value), pending: pending)
+    committing = Committing()
     isUnchanged = nil
   }
 
   /// Makes a property for which setting a value that `isUnchanged` calls the same as the current one is no set at all.
+  @inlinable
   public init(
     _ value: Value, pending: Buffering = .all, skipping isUnchanged: @escaping @Sendable (Value, Value) -> Bool
   ) {
     core = DeliveryCore(memory: VersionedValue(value), pending: pending)
+    committing = Committing()
     self.isUnchanged = isUnchanged
   }
 
@@ -125,10 +91,18 @@ public final class Property<Value: Sendable>: Sendable {
   /// Stores a value and tells all observers.
   @inlinable
   public func set(_ value: Value) {
-    if isUnchanged == nil {
-      store(value, over: nil)
+    if let isUnchanged {
+      setUnless(isUnchanged, value)
     } else {
-      update { $0 = value }
+      store(value, over: nil)
+    }
+  }
+
+  @inlinable @inline(never)
+  func setUnless(_ isUnchanged: @Sendable (Value, Value) -> Bool, _ value: Value) {
+    while true {
+      let seen = core.withLock { _ in unsafe core.memory }
+      if isUnchanged(seen.value, value) || store(value, over: seen.version) { return }
     }
   }
 
@@ -138,7 +112,7 @@ public final class Property<Value: Sendable>: Sendable {
   /// the property meanwhile it runs again, on the newer value: it should do nothing but compute. If it throws, nothing is set.
   ///
   /// - Returns: What `change` returned in the run whose result was stored.
-  @discardableResult
+  @discardableResult @inlinable
   public func update<Result, Failure: Error>(_ change: (inout Value) throws(Failure) -> Result) throws(Failure)
     -> Result
   {
@@ -157,16 +131,16 @@ public final class Property<Value: Sendable>: Sendable {
   @discardableResult @inlinable
   func store(_ value: Value, over version: UInt64?) -> Bool {
     if let transaction = Transaction.current { return store(value, over: version, in: transaction) }
-    // The old value leaves the lock inside the change, and is released after it.
-    var change = ValueChange(new: value, old: value)
+    // The old value leaves the lock in it, and is released after it.
+    var old = value
     let route: DeliveryCore<ValueKind<Value>>.Route? = core.withLock { guarded in
       if let version, unsafe core.memory.version != version { return nil }
-      unsafe swap(&change.old, &core.memory.value)
+      unsafe swap(&old, &core.memory.value)
       unsafe core.memory.version += 1
-      return core.route(change, &guarded)
+      return core.route(value, &guarded)
     }
     guard let route else { return false }
-    core.follow(route, change)
+    core.follow(route, value)
     return true
   }
 
@@ -188,22 +162,13 @@ public final class Property<Value: Sendable>: Sendable {
     }
   }
 
-  /// Calls `observer` with the new and the old value at each set from now on.
-  @inlinable
-  public func subscribe(
-    once: Bool = false, _ observer: @escaping @Sendable (_ new: Value, _ old: Value) -> Void
-  ) -> Subscription {
-    core.subscribe(
-      ErasedClosure(retaining: ChangeCall(observer)), flags: Stamp.secondKind | (once ? Stamp.endsAfterNext : 0))
-  }
-
   /// How many observers are subscribed.
   ///
   /// Those whose receiver is gone do not count.
   public var observerCount: Int { core.count }
 
-  /// The number of observers, each time it changes.
-  public var observerCounts: Signal<Int> { core.countSignal }
+  /// The number of observers, each time it changes; see ``Signal/observerCounts``.
+  public var observerCounts: DerivedSignal<Int, Never> { core.countSignal.readOnly }
 
   /// Ends all subscriptions.
   public func removeAllObservers() { core.cancelAll() }
@@ -211,6 +176,7 @@ public final class Property<Value: Sendable>: Sendable {
 
 extension Property where Value: Equatable {
   /// Makes a property for which setting a value equal to the current one is no set at all, when `skipsEqual` is true.
+  @inlinable
   public convenience init(_ value: Value, pending: Buffering = .all, skipsEqual: Bool) {
     if skipsEqual {
       self.init(value, pending: pending, skipping: { $0 == $1 })

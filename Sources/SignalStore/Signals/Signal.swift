@@ -26,28 +26,10 @@ struct MessageCallInPlace<Message>: ~Copyable {
 /// The observers of a ``Signal``.
 @usableFromInline
 enum MessageKind<Message: Sendable>: ObserverKind {
-  @inlinable @inline(__always)
-  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
-    unsafe closure.withMemoryRebound(to: MessageCallInPlace<Message>.self, capacity: 1) {
-      unsafe $0.pointee(message)
-    }
-  }
-
-  @inlinable @inline(__always)
-  static func callStaged(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
-    unsafe StagedObserver.call(closure, message)
-  }
-
-  @inlinable
-  static func callSecond(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
-    preconditionFailure("The observers of a signal are of one kind.")
-  }
+  @usableFromInline static var name: String { "Signal<\(Message.self)>" }
 
   @inlinable
   static func first(from memory: Message?) -> Message? { memory }
-
-  @inlinable
-  static func conflate(_ dropped: inout Message, into next: inout Message) {}
 }
 
 /// Sends messages to everyone who is subscribed, and keeps none of them.
@@ -208,7 +190,10 @@ public final class Signal<Message: Sendable>: Sendable {
   public var observerCount: Int { core.count }
 
   /// The number of observers, each time it changes.
-  public var observerCounts: Signal<Int> { core.countSignal }
+  ///
+  /// Nothing tells when a receiver goes (``subscribe(boundTo:once:_:)``): it is noticed with the next message, and before
+  /// the next subscription or end of one is told.
+  public var observerCounts: DerivedSignal<Int, Never> { core.countSignal.readOnly }
 
   /// Ends all subscriptions.
   public func removeAllObservers() { core.cancelAll() }

@@ -155,5 +155,6 @@ extension Property: WritableSource {
   }
 
   /// Changes the value as one step that no other set can come between; see ``update(_:)``, which can also throw and return.
+  @inlinable
   public func modify(_ change: (inout Value) -> Void) { update(change) }
 }

@@ -85,7 +85,7 @@ extension Duration {
 }
 
 /// One job at a time on a clock, moved by each new call.
-final class Alarm: Sendable {
+package final class Alarm: Sendable {
   private struct State {
     var generation = 0
     var token: Subscription?
@@ -94,10 +94,10 @@ final class Alarm: Sendable {
   private let clock: any TimerClock
   private let state = Mutex(State())
 
-  init(_ clock: any TimerClock) { self.clock = clock }
+  package init(_ clock: any TimerClock) { self.clock = clock }
 
   /// Runs `job` at `deadline` instead of what was to run before.
-  func set(_ deadline: Duration, tolerance: Duration = .zero, _ job: @escaping @Sendable () -> Void) {
+  package func set(_ deadline: Duration, tolerance: Duration = .zero, _ job: @escaping @Sendable () -> Void) {
     let (generation, old) = next()
     old?.cancel()
     let token = clock.schedule(at: deadline, tolerance: tolerance) { [weak self] in
@@ -112,7 +112,7 @@ final class Alarm: Sendable {
   }
 
   /// Runs nothing any more.
-  func cancel() { next().old?.cancel() }
+  package func cancel() { next().old?.cancel() }
 
   private func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
 
@@ -133,8 +133,10 @@ public final class OnceTimer: Sendable {
   private let clock: any TimerClock
   private let alarm: Alarm
 
+  private let signal = Signal<Void>()
+
   /// Sends when the time has come.
-  public let fired = Signal<Void>()
+  public var fired: DerivedSignal<Void, Never> { signal.readOnly }
 
   /// Makes a timer that is not running.
   public init(clock: any TimerClock = DispatchClock()) {
@@ -144,8 +146,8 @@ public final class OnceTimer: Sendable {
 
   /// Fires after `interval` from now; a time that was set before is forgotten.
   public func start(after interval: Duration, tolerance: Duration = .zero) {
-    let fired = fired
-    alarm.set(clock.now + interval, tolerance: tolerance) { fired.send() }
+    let signal = signal
+    alarm.set(clock.now + interval, tolerance: tolerance) { signal.send() }
   }
 
   /// Does not fire any more.

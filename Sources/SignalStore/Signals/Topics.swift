@@ -29,6 +29,8 @@ extension Signal {
 public final class Topic<Owner: TopicOwner, Message: Sendable>: SignalSource {
   fileprivate let signal = Signal<Message>()
 
+  var observersText: String { signal.core.observersText }
+
   /// Makes a topic without observers.
   public init() {}
 
@@ -50,6 +52,12 @@ public final class Topic<Owner: TopicOwner, Message: Sendable>: SignalSource {
 
   /// Ends all subscriptions that belong to `receiver`.
   public func removeObservers(of receiver: AnyObject) { signal.removeObservers(of: receiver) }
+
+  /// Ends all subscriptions.
+  public func removeAllObservers() { signal.removeAllObservers() }
+
+  /// Whether a subscription belongs to `receiver`.
+  public func isObserved(by receiver: AnyObject) -> Bool { signal.isObserved(by: receiver) }
 }
 
 /// A type that has topics of its own.

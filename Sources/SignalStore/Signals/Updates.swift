@@ -22,54 +22,99 @@ extension Property {
   /// have transactions on the same property at a time, all that lies between the first beginning and the last end is one.
   ///
   /// Who subscribes while a transaction is open gets its `begin` first and a change from the value of then; whose
-  /// subscription ends while one is open gets an `end` last. That comes from `cancel`, or, while the observer is being
-  /// called, behind that call; one that is called elsewhere (`delivered(on:)`) is called no more.
+  /// subscription ends while one is open gets the change so far, if there is one, and an `end` last. They come from `cancel`,
+  /// or, while the observer is being called, behind that call; one that is called elsewhere (`delivered(on:)`) is called no
+  /// more.
   public var updates: DerivedSignal<ValueUpdate<Value>, Never> {
     DerivedSignal { [self] sink in
-      let isOpen = OpenFlag()
+      let told = Told<Value>()
       let lastWord = LastWord()
       let relay = Relay<UpdateState<Value>, [ValueUpdate<Value>], Never>(
         UpdateState(),
         into: Sink { updates in
           for update in updates {
             lastWord.call {
-              isOpen.value.store(update.isOpen, ordering: .relaxed)
+              told.note(update)
               sink.message(update)
             }
           }
         })
       // Captures not the relay, which keeps the link.
-      relay.link.onEnd { lastWord.leave { if isOpen.value.load(ordering: .relaxed) { sink.message(.end) } } }
+      relay.link.onEnd { [weak core] in
+        let core = core
+        lastWord.leave {
+          guard told.isOpen else { return }
+          if let new = Self.untoldValue(of: core), let old = told.value {
+            sink.message(.change(ValueChange(new: new, old: old)))
+          }
+          sink.message(.end)
+        }
+      }
       relay.hold(subscribeToTransactions { count in relay.change { $0.transactions(count) } })
-      relay.hold(subscribe(from: .current) { value in relay.change { $0.set(value) } })
+      relay.hold(
+        subscribe(from: .current) { value in
+          told.begin(with: value)
+          relay.change { $0.set(value) }
+        })
       return relay.token()
     }
   }
 
-  /// Calls `observer` with the number of open transactions that this property takes part in, now and each time it changes.
-  private func subscribeToTransactions(_ observer: @escaping @Sendable (Int) -> Void) -> Subscription {
-    let new = Signal<Int>()
-    let (signal, token) = core.withLock { guarded in
-      let extras = core.extras(&guarded)
-      let signal = extras.transactions ?? new
-      extras.transactions = signal
-      // Under the lock under which the number changes, so that none is missed and none comes twice.
-      let token = signal.subscribe(observer)
-      signal.enqueue(guarded.openTransactions, to: token)
-      return (signal, token)
+  /// The changes of this property: the new value with the one before.
+  ///
+  /// A transaction is one change. For an observer that was spared some values the old one is what it saw last; for one that
+  /// subscribed while a transaction was open it is the value of then. Whose subscription ends while one is open gets the
+  /// change so far last, as with ``updates``.
+  public var changes: DerivedSignal<ValueChange<Value>, Never> {
+    DerivedSignal { [self] sink in
+      let last = OperatorState<Value?>(nil)
+      // Also keeps those apart who read and write `last`.
+      let lastWord = LastWord()
+      let link = Link()
+      link.onEnd { [weak core] in
+        let core = core
+        lastWord.leave {
+          if let new = Self.untoldValue(of: core), let old = last.value {
+            sink.message(ValueChange(new: new, old: old))
+          }
+        }
+      }
+      link.hold(
+        subscribe(from: .current) { new in
+          lastWord.call {
+            let old = last.value
+            last.value = new
+            if let old { sink.message(ValueChange(new: new, old: old)) }
+          }
+        })
+      return link.token()
     }
-    signal.deliver()
-    return token
   }
 }
 
-/// Whether a subscriber has been told of a beginning whose end is still to come.
-private final class OpenFlag: Sendable {
-  let value = Atomic(false)
-}
+/// What a subscriber has been told last, for the last word to it.
+private final class Told<Value: Sendable>: Sendable {
+  private let state = Mutex<(isOpen: Bool, value: Value?)>((false, nil))
 
-extension ValueUpdate {
-  fileprivate var isOpen: Bool { if case .end = self { false } else { true } }
+  /// Whether it has been told of a beginning whose end is still to come.
+  var isOpen: Bool { state.withLock { $0.isOpen } }
+
+  /// The value that it knows.
+  var value: Value? { state.withLock { $0.value } }
+
+  func begin(with value: Value) {
+    state.withLock { if $0.value == nil { $0.value = value } }
+  }
+
+  func note(_ update: ValueUpdate<Value>) {
+    // What is replaced is released after the lock.
+    var value: Value?
+    if case .change(let change) = update { value = change.new }
+    state.withLock { state in
+      if case .end = update { state.isOpen = false } else { state.isOpen = true }
+      if value != nil { swap(&value, &state.value) }
+    }
+  }
 }
 
 /// What one subscriber to ``Property/updates`` has been told.

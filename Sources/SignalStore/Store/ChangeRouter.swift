@@ -39,7 +39,12 @@ final class ChangeRouter: Sendable {
     return signal
   }
 
+  /// The changes of a commit are told as one: what is combined of several of them is told once.
   private func route(_ commit: Commit) {
+    if commit.count > 1 { withTransaction { send(commit) } } else { send(commit) }
+  }
+
+  private func send(_ commit: Commit) {
     for change in commit {
       let signal = paths.withLock { $0.signals[change.path]?.object }
       signal?.send(change)

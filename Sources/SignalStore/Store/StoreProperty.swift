@@ -90,18 +90,24 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
 
   private static func reading(_ stored: StoredValue?, _ revision: Revision) -> Reading {
     guard let stored else { return Reading(revision: revision, stored: nil, outcome: .success(nil)) }
-    do {
-      let value = try stored.value.decode(as: Value.self)
-      return Reading(revision: revision, stored: stored, outcome: .success(value))
-    } catch {
-      let failure = StorePropertyError.otherShape(stored.value, reason: Self.reason(error))
-      return Reading(revision: revision, stored: stored, outcome: .failure(failure))
+    return Reading(revision: revision, stored: stored, outcome: outcome(stored.value))
+  }
+
+  private static func outcome(_ text: JSONText) -> Result<Value?, StorePropertyError> {
+    do { return .success(try text.decode(as: Value.self)) } catch {
+      return .failure(.otherShape(text, reason: Self.reason(error)))
     }
   }
 
   /// What the store has now: read there, because another thread may just be delivering the change of this one.
+  ///
+  /// In a transaction what that has set, which the store gets at its end.
   private var current: Reading {
     let known = mirror.value
+    if let text = StoreTransaction.current(of: store, isMade: false)?.text(at: path) {
+      guard let text else { return Reading(revision: known.revision, stored: nil, outcome: .success(nil)) }
+      return Reading(revision: known.revision, stored: nil, outcome: Self.outcome(text))
+    }
     let path = path
     let (stored, revision) = store.read(bytes: path.bytes.span)
     if revision == known.revision || (stored != nil && stored === known.stored) { return known }
@@ -128,16 +134,29 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
 
   /// Sets the store; nil removes the property there.
   ///
+  /// In a ``withTransaction(_:)`` the store gets all that is set there through properties at its end, as one transaction of
+  /// its own, which it carries out completely or not at all. What it refuses then is told through ``errors``.
+  ///
   /// - Throws: ``StorePropertyError/notEncodable(reason:)`` or ``StorePropertyError/refused(_:)``; nothing is changed then.
   public func set(_ value: Value?) throws(StorePropertyError) {
-    let operation = try operation(value, if: .any)
-    do { try store.carryOut(operation) } catch { throw .refused(error) }
+    let text = try text(of: value)
+    if let transaction = StoreTransaction.current(of: store, isMade: true) {
+      return transaction.set(path, text, failures: failures)
+    }
+    try carryOut(text, if: .any)
   }
 
   /// Changes the value as one step that no other change of the store can come between.
   ///
-  /// `change` may run again, on a newer value. What fails is told through ``errors``, and nothing is changed.
+  /// `change` may run again, on a newer value. What fails is told through ``errors``, and nothing is changed. In a
+  /// ``withTransaction(_:)`` it runs once, on the value of then; what others set until its end is overwritten.
   public func modify(_ change: (inout Value?) -> Void) {
+    if Transaction.current != nil {
+      var value = value
+      change(&value)
+      self.value = value
+      return
+    }
     while true {
       let reading = current
       var value = reading.value
@@ -146,15 +165,9 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
       let condition: Condition =
         reading.stored.map { .matches(Cursor(epoch: store.epoch, revision: $0.revision)) } ?? .absent
       do throws(StorePropertyError) {
-        let operation = try operation(value, if: condition)
-        do throws(StoreError) {
-          try store.carryOut(operation)
-          return
-        } catch {
-          if case .conditionFailed = error { continue }
-          throw .refused(error)
-        }
+        return try carryOut(try text(of: value), if: condition)
       } catch {
+        if case .refused(.conditionFailed) = error { continue }
         return failures.send(error)
       }
     }
@@ -186,12 +199,16 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     ) { start, sink in self.attach(from: start, Sink { sink.message($0 ?? missing) }) }
   }
 
-  private func operation(
-    _ value: Value?, if condition: Condition
-  ) throws(StorePropertyError) -> PropertyStore.Operation {
-    guard let value else { return .delete(path, if: condition) }
-    do { return .set(path, try JSONText(encoding: value), if: condition) } catch {
-      throw .notEncodable(reason: Self.reason(error))
+  private func text(of value: Value?) throws(StorePropertyError) -> JSONText? {
+    guard let value else { return nil }
+    do { return try JSONText(encoding: value) } catch { throw .notEncodable(reason: Self.reason(error)) }
+  }
+
+  private func carryOut(_ text: JSONText?, if condition: Condition) throws(StorePropertyError) {
+    do throws(StoreError) {
+      if let text { try store.set(path, text, if: condition) } else { try store.delete(path, if: condition) }
+    } catch {
+      throw .refused(error)
     }
   }
 
@@ -209,6 +226,17 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     if context.path.isEmpty { return context.text }
     return "\(context.path.map(\.stringValue).joined(separator: "/")): \(context.text)"
   }
+}
+
+extension StoreProperty: CustomStringConvertible {
+  /// As `StoreProperty<Double>(kitchen/temperature: 21.5)`.
+  public var description: String {
+    "StoreProperty<\(Value.self)>(\(path): \(value.map { "\($0)" } ?? "nil"))"
+  }
+}
+
+extension StoreProperty: Overridable {
+  package var overridePlace: OverridePlace? { mirror.overridePlace }
 }
 
 extension PropertyStore {

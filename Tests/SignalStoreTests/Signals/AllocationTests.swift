@@ -3,7 +3,7 @@ import CAllocations
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// How often `body` takes memory, after it ran once before; nil where that is not counted.
 private func allocations(_ body: () -> Void) -> Int? {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// The roots that chains can stand on, each as something to send to.
 private enum Root: CaseIterable, Sendable {
@@ -92,7 +92,7 @@ private func half<Source: SignalSource<Int, Never>>(_ source: Source) -> Derived
     let bag = SubscriptionBag()
     property.subscribe(from: .future) { log.add("first \($0)") }.stored(in: bag)
     property.map { $0 * 10 }.subscribe { log.add("map \($0)") }.stored(in: bag)
-    property.subscribe { new, old in log.add("change \(old) \(new)") }.stored(in: bag)
+    property.changes.subscribe { log.add("change \($0.old) \($0.new)") }.stored(in: bag)
     property.filter { $0 > 2 }.map { $0 + 1 }.subscribe { log.add("filter \($0)") }.stored(in: bag)
     property.subscribe(from: .future) { log.add("last \($0)") }.stored(in: bag)
     property.value = 2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 private struct Refused: Error {}
 
@@ -216,13 +216,32 @@ private struct Refused: Error {}
   }
 }
 
+@Suite struct `Bindings of what is not equal to itself` {
+  @Test func `both ways carry NaN, and come to rest`() {
+    let (left, right) = (Property(1.0), Property(2.0))
+    let sets = Log<Double>()
+    let bag = SubscriptionBag()
+    left.bindBothWays(with: right).stored(in: bag)
+    right.subscribe(from: .future) { sets.add($0) }.stored(in: bag)
+    left.value = .nan
+    #expect(right.value.isNaN)
+    right.value = 3
+    #expect(left.value == 3)
+    right.value = .nan
+    #expect(left.value.isNaN)
+    left.value = 4
+    #expect(right.value == 4)
+    #expect(sets.entries.count == 4)
+  }
+}
+
 @Suite struct `Transactions` {
   @Test func `observers get the last value once, readers see each`() {
     let property = Property(0)
     let values = Log<Int>()
     let changes = Log<String>()
     let first = property.subscribe(from: .future) { values.add($0) }
-    let second = property.subscribe { new, old in changes.add("\(old)->\(new)") }
+    let second = property.changes.subscribe { changes.add("\($0.old)->\($0.new)") }
     let read = withTransaction {
       property.value = 1
       withTransaction { property.value = 2 }

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// What holds when several threads use one source.
 @Suite struct `Concurrent use` {

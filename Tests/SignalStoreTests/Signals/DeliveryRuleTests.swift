@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// The numbered delivery rules of `Signal`, one thread.
 @Suite struct `Delivery rules` {
@@ -325,9 +325,9 @@ import Testing
   @Test func `7 - a change that stands for several names the value before the first`() {
     let property = Property(0, pending: .latest)
     let log = Log<String>()
-    let subscription = property.subscribe { new, old in
-      log.add("\(old)->\(new)")
-      if new == 1 { for value in 2...9 { property.value = value } }
+    let subscription = property.changes.subscribe { change in
+      log.add("\(change.old)->\(change.new)")
+      if change.new == 1 { for value in 2...9 { property.value = value } }
     }
     property.value = 1
     #expect(log.entries == ["0->1", "1->9"])

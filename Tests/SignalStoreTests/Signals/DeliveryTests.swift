@@ -4,7 +4,7 @@ import Observation
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// Records jobs until they are run by hand.
 private final class RecordingExecutor: DeliveryExecutor {

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 @Suite struct `More kinds of sources` {
   @Test func `a weak property does not keep its object`() {

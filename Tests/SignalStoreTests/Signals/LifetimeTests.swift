@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// How many objects of a test are alive.
 private final class Census: Sendable {

@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 @Suite struct `Observers that there may be only one of` {
   @Test func `the first callback stays and its token is returned`() {

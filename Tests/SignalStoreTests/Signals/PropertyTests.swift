@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 @Suite struct `A property` {
   @Test func `a set stores the value before anyone is told`() {
@@ -90,7 +90,7 @@ import Testing
   @Test func `observers can have the new and the old value`() {
     let property = Property("a")
     let log = Log<String>()
-    let subscription = property.subscribe { new, old in log.add("\(old)->\(new)") }
+    let subscription = property.changes.subscribe { log.add("\($0.old)->\($0.new)") }
     property.value = "b"
     property.value = "c"
     #expect(log.entries == ["a->b", "b->c"])

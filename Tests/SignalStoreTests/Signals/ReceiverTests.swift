@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// A receiver that notes what it got.
 private final class Screen: Sendable {
@@ -153,6 +153,27 @@ private final class Screen: Sendable {
     signal.send(2)
     #expect(counts.entries == [1, 0])
     watch.cancel()
+  }
+
+  @Test func `the count that is told leaves out receivers that have gone`() {
+    let signal = Signal<Int>()
+    let property = Property(0)
+    let counts = Log<Int>()
+    let bag = SubscriptionBag()
+    signal.observerCounts.subscribe { counts.add($0) }.stored(in: bag)
+    property.observerCounts.subscribe { counts.add($0 + 10) }.stored(in: bag)
+    var screen: Screen? = Screen(Log())
+    signal.subscribe(boundTo: screen!) { _, _ in }
+    property.subscribe(boundTo: screen!) { _, _ in }
+    #expect(counts.entries == [1, 11])
+    screen = Screen(Log())
+    signal.subscribe(boundTo: screen!) { _, _ in }
+    property.subscribe(boundTo: screen!) { _, _ in }
+    #expect(counts.entries == [1, 11, 0, 1, 10, 11])
+    screen = nil
+    let token = signal.subscribe(unique: "x") { _ in }
+    token.cancel()
+    #expect(counts.entries == [1, 11, 0, 1, 10, 11, 0, 1, 0])
   }
 
   @Test func `a message can be sent to one of them`() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// What the introductions of the five libraries show, written with this one: the articles "Coming from …" refer to it.
 @Suite struct `Coming from SwiftySignals` {

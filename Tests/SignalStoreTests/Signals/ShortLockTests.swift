@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// The lock of a source, and the queue that it guards.
 @Suite struct `Short lock` {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 @Suite struct `A subscription` {
   @Test func `after cancel nothing is delivered and cancelling again is fine`() {

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// Runs `actions` at their seconds, then goes on to `end`, and answers "message@second" for each delivery.
 private func timeline(

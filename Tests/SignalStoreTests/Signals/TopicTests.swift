@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 private protocol Named: Sendable { var name: String { get } }
 

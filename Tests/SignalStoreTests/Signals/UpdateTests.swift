@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 private func text(_ update: ValueUpdate<Int>) -> String {
   switch update {
@@ -83,16 +83,49 @@ private func following(_ property: Property<Int>) -> (log: Log<String>, token: S
     #expect(joined.value?.log.entries == ["begin", "1 -> 2", "end"])
   }
 
-  @Test func `who leaves a transaction gets an end`() {
+  @Test func `who leaves a transaction gets the change so far and an end`() {
     let property = Property(0)
     let (log, token) = following(property)
     withTransaction {
       property.value = 1
       token.cancel()
-      #expect(log.entries == ["begin", "end"])
+      #expect(log.entries == ["begin", "0 -> 1", "end"])
       property.value = 2
     }
-    #expect(log.entries == ["begin", "end"])
+    #expect(log.entries == ["begin", "0 -> 1", "end"])
+    let (second, empty) = following(property)
+    property.inTransaction { empty.cancel() }
+    #expect(second.entries == ["begin", "end"])
+  }
+
+  @Test func `changes of one who joins a transaction begin with the value of then`() {
+    let property = Property(0)
+    let log = Log<String>()
+    let bag = SubscriptionBag()
+    withTransaction {
+      property.value = 1
+      property.changes.subscribe { log.add("\($0.old) -> \($0.new)") }.stored(in: bag)
+      property.value = 2
+      property.value = 3
+    }
+    property.value = 4
+    #expect(log.entries == ["1 -> 3", "3 -> 4"])
+  }
+
+  @Test func `changes of one who leaves a transaction end with the change so far`() {
+    let property = Property(0)
+    let log = Log<String>()
+    let token = property.changes.subscribe { log.add("\($0.old) -> \($0.new)") }
+    let other = property.changes.subscribe { _ in }
+    property.value = 1
+    withTransaction {
+      property.value = 2
+      token.cancel()
+      #expect(log.entries == ["0 -> 1", "1 -> 2"])
+      property.value = 3
+    }
+    other.cancel()
+    #expect(log.entries == ["0 -> 1", "1 -> 2"])
   }
 
   @Test func `who leaves while it is told gets the end behind that, and nothing else`() {
@@ -201,6 +234,129 @@ private func following(_ property: Property<Int>) -> (log: Log<String>, token: S
     withTransaction { master.value = 1 }
     #expect(log.entries == [[1, 1]])
     withExtendedLifetime((binding, token)) {}
+  }
+}
+
+@Suite struct `Transactions and what follows from them` {
+  @Test func `a property that is bound begins with the transaction and is told once by two sources`() {
+    let (a, b, slave) = (Property(0), Property(0), Property(0))
+    let bag = SubscriptionBag()
+    a.bind(to: slave).stored(in: bag)
+    b.bind(to: slave).stored(in: bag)
+    let (log, token) = following(slave)
+    withTransaction {
+      a.value = 1
+      #expect(log.entries == ["begin"])
+      b.value = 2
+    }
+    #expect(log.entries == ["begin", "0 -> 2", "end"])
+    log.clear()
+    a.inTransaction { #expect(log.entries == ["begin"]) }
+    #expect(log.entries == ["begin", "end"])
+    token.cancel()
+  }
+
+  @Test func `both sides of a binding are one transaction`() {
+    let (left, right) = (Property(0), Property(0))
+    let binding = left.bindBothWays(with: right)
+    let (leftLog, leftToken) = following(left)
+    let (rightLog, rightToken) = following(right)
+    withTransaction {
+      left.value = 1
+      left.value = 2
+    }
+    #expect(leftLog.entries == ["begin", "0 -> 2", "end"])
+    #expect(rightLog.entries == ["begin", "0 -> 2", "end"])
+    withTransaction { right.value = 3 }
+    #expect(leftLog.entries.suffix(3) == ["begin", "2 -> 3", "end"])
+    withExtendedLifetime((binding, leftToken, rightToken)) {}
+  }
+
+  @Test func `a chain of bindings and combinations is told once`() {
+    let (a, b) = (Property(1), Property(1))
+    let sum = Property(0)
+    let log = Log<Int>()
+    let outer = Log<[Int]>()
+    let bag = SubscriptionBag()
+    combineLatest(a, b).map { $0 + $1 }.bind(to: sum).stored(in: bag)
+    sum.subscribe(from: .future) { log.add($0) }.stored(in: bag)
+    combineLatest(a, sum).subscribe(from: .future) { outer.add([$0, $1]) }.stored(in: bag)
+    withTransaction {
+      a.value = 2
+      b.value = 3
+    }
+    #expect(log.entries == [5])
+    #expect(outer.entries.last == [2, 5])
+  }
+
+  @Test func `a switched property is told once, with the last source and its last value`() {
+    let inner = [Property("a"), Property("b")]
+    let index = Property(0)
+    let log = Log<String>()
+    let token = index.flatMapLatest { inner[$0] }.subscribe { log.add($0) }
+    withTransaction {
+      inner[0].value = "unheard"
+      index.value = 1
+      inner[1].value = "c"
+    }
+    #expect(log.entries == ["a", "c"])
+    withTransaction {
+      inner[1].value = "d"
+      inner[1].value = "e"
+    }
+    #expect(log.entries == ["a", "c", "e"])
+    inner[1].value = "f"
+    #expect(log.entries == ["a", "c", "e", "f"])
+    token.cancel()
+    #expect(inner.allSatisfy { $0.observerCount == 0 } && index.observerCount == 0)
+  }
+
+  @Test func `a combination over a switched property is told once`() {
+    let inner = [Property(1), Property(10)]
+    let index = Property(0)
+    let log = Log<[Int]>()
+    let chosen = index.flatMapLatest { inner[$0] }
+    let token = combineLatest(index, chosen, inner[1]).subscribe(from: .future) { log.add([$0, $1, $2]) }
+    withTransaction {
+      index.value = 1
+      inner[1].value = 11
+    }
+    #expect(log.entries == [[1, 11, 11]])
+    token.cancel()
+  }
+
+  @Test func `a task that is started inside is not part of the transaction`() async {
+    let property = Property(0)
+    let log = Log<Int>()
+    let token = property.subscribe(from: .future) { log.add($0) }
+    let gate = Property(false)
+    let task = withTransaction {
+      Task {
+        for await isOpen in gate.values() where isOpen { break }
+        // Another transaction is open now, so those who set look for one.
+        withTransaction { property.value = 1 }
+        property.value = 2
+      }
+    }
+    let other = Box<Task<Void, Never>?>(nil)
+    withTransaction {
+      gate.value = true
+      other.value = task
+    }
+    await task.value
+    #expect(log.entries == [1, 2])
+    token.cancel()
+  }
+
+  @Test func `more properties than one looks through are told once each`() {
+    let properties = (0..<40).map { Property($0) }
+    let log = Log<Int>()
+    let bag = SubscriptionBag()
+    for property in properties { property.subscribe(from: .future) { log.add($0) }.stored(in: bag) }
+    withTransaction {
+      for _ in 0..<3 { for property in properties { property.update { $0 += 100 } } }
+    }
+    #expect(log.entries == (0..<40).map { $0 + 300 })
   }
 }
 

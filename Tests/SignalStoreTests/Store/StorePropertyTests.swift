@@ -105,6 +105,63 @@ private struct Light: Codable, Equatable { var on: Bool, level: Int }
     withExtendedLifetime((binding, token)) {}
   }
 
+  @Test func `what a transaction sets is one commit, and told once`() throws {
+    let store = PropertyStore()
+    let a = store.property("a", as: Int.self)
+    let b = store.property("b", as: Int.self)
+    let local = Property(0)
+    let log = Log<String>()
+    let bag = SubscriptionBag()
+    combineLatest(a, b, local).subscribe(from: .future) { log.add("\($0 ?? -1) \($1 ?? -1) \($2)") }.stored(in: bag)
+    let commits = Log<Int>()
+    store.changes.subscribe { commits.add($0.count) }.stored(in: bag)
+    combine(a, b).value = (1, 2)
+    #expect(commits.entries == [2])
+    #expect(store.revision == 1)
+    #expect(log.entries == ["1 2 0"])
+    withTransaction {
+      local.value = 7
+      a.value = 3
+      b.value = nil
+      #expect(a.value == 3 && b.value == nil)
+      #expect(store.get("a")?.value.description == "1")
+      a.modify { $0 = ($0 ?? 0) + 1 }
+    }
+    #expect(commits.entries == [2, 2])
+    #expect(a.value == 4)
+    #expect(log.entries == ["1 2 0", "4 -1 7"])
+    try store.transact([.set("a", JSONText(5)), .set("b", JSONText(6))])
+    #expect(log.entries.last == "5 6 7" && log.entries.count == 3)
+  }
+
+  @Test func `what a transaction sets is refused as a whole, and each property tells why`() throws {
+    let store = PropertyStore(limits: StoreLimits(properties: 2))
+    let properties = ["a", "b", "c"].map { store.property(try! PropertyPath($0), as: Int.self) }
+    let errors = Log<String>()
+    let bag = SubscriptionBag()
+    for property in properties { property.errors.subscribe { errors.add($0.description) }.stored(in: bag) }
+    withTransaction { for (n, property) in properties.enumerated() { property.value = n } }
+    #expect(store.count == 0 && store.revision == 0)
+    #expect(errors.entries == Array(repeating: "The store is full: it holds at most 2 properties.", count: 3))
+    withTransaction { for (n, property) in properties.prefix(2).enumerated() { property.value = n } }
+    #expect(properties.map(\.value) == [0, 1, nil])
+  }
+
+  @Test func `what is bound to a property of the store is set in the transaction`() {
+    let store = PropertyStore()
+    let (a, b) = (Property(0), Property(0))
+    let bag = SubscriptionBag()
+    a.bind(to: store.property("a", as: Int.self)).stored(in: bag)
+    b.bind(to: store.property("b", as: Int.self)).stored(in: bag)
+    let revision = store.revision
+    withTransaction {
+      a.value = 1
+      b.value = 2
+    }
+    #expect(store.revision == revision.next)
+    #expect(store.get("b")?.value.description == "2")
+  }
+
   @Test func `modify is one step among the changes of all threads`() throws {
     let store = PropertyStore()
     let properties = (0..<4).map { _ in store.property("count", as: Int.self) }

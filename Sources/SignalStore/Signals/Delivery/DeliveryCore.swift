@@ -2,29 +2,34 @@
 
 public import Synchronization
 
-/// What kind of closures a source calls, and how.
+/// What a source sends and what it keeps, and how its observers are called.
 @usableFromInline
 protocol ObserverKind: SendableMetatype {
   associatedtype Message: Sendable
   /// What the source keeps under its lock.
   associatedtype Memory: Sendable
 
-  /// Calls an entry's closure in place.
-  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: Message)
-
-  /// Calls an entry's closure in place, one of the kind that ``Stamp/secondKind`` marks.
-  static func callSecond(_ closure: UnsafePointer<ErasedClosure>, _ message: Message)
-
-  /// Calls an entry's ``StagedObserver``.
-  static func callStaged(_ closure: UnsafePointer<ErasedClosure>, _ message: Message)
+  /// What the source is called in a debugger.
+  static var name: String { get }
 
   /// The message with which an observer can start: the current value, the last message; nil when there is none.
   static func first(from memory: Memory) -> Message?
+}
 
-  /// Lets `next` take over what a dropped message knew.
-  ///
-  /// Swaps, and never releases: it runs under a lock.
-  static func conflate(_ dropped: inout Message, into next: inout Message)
+extension ObserverKind {
+  /// Calls an entry's closure in place.
+  @inlinable @inline(__always)
+  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
+    unsafe closure.withMemoryRebound(to: MessageCallInPlace<Message>.self, capacity: 1) {
+      unsafe $0.pointee(message)
+    }
+  }
+
+  /// Calls an entry's ``StagedObserver``.
+  @inlinable @inline(__always)
+  static func callStaged(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
+    unsafe StagedObserver.call(closure, message)
+  }
 }
 
 /// The machine behind every source: the observers, the messages that wait, and what the source remembers.
@@ -135,12 +140,16 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
   @inlinable
   func popOverflow() -> Pending<Message>? {
     if limit == .max { return nil }
-    return unsafe queue.popOverflow(limit: limit) { Kind.conflate(&$0, into: &$1) }
+    return unsafe queue.popOverflow(limit: limit)
   }
 
   /// Gives up a message that was taken out because too many wait.
   @inlinable
-  func discard(_ message: Pending<Message>) { message.transaction?.end() }
+  func discard(_ message: Pending<Message>) {
+    guard let transaction = message.transaction else { return }
+    transactionEnded()
+    transaction.wasTold()
+  }
 
   /// The first half of a send: takes the message's place in the order, and nothing else.
   @inlinable
@@ -226,8 +235,10 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
       if let slot = unsafe table.slot(withOrder: next.target) { unsafe call(slot, next.message) }
       return
     }
-    if let part = next.transaction {
-      part.tell { fire(next.message, number: next.number, end: end) }
+    if let transaction = next.transaction {
+      transaction.tell { fire(next.message, number: next.number, end: end) }
+      transactionEnded()
+      transaction.wasTold()
     } else {
       fire(next.message, number: next.number, end: end)
     }
@@ -258,8 +269,6 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     if stamp & Stamp.endsAfterNext != 0 { unsafe retire(slot) }
     if stamp & Stamp.staged != 0 {
       unsafe Kind.callStaged(closure(of: slot), message)
-    } else if stamp & Stamp.secondKind != 0 {
-      unsafe Kind.callSecond(closure(of: slot), message)
     } else {
       unsafe Kind.call(closure(of: slot), message)
     }
@@ -287,6 +296,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
   /// Adds an observer behind all others, with a first message for it alone, if the source has one.
   @inlinable
   func subscribeFromFirst(_ closure: ErasedClosure, flags: UInt64 = 0) -> Subscription {
+    noticeGoneReceivers()
     let token = Subscription(source: self)
     let message: Message? = withLock { guarded in
       let order = append(closure, flags: flags, token: token, &guarded)

@@ -120,8 +120,6 @@ enum Stamp {
   @inlinable static var endsAfterNext: UInt64 { 1 << 62 }
   /// There is a ``StagedObserver`` in the place of the closure.
   @inlinable static var staged: UInt64 { 1 << 61 }
-  /// The closure is of the second kind that the source knows.
-  @inlinable static var secondKind: UInt64 { 1 << 60 }
   /// The subscription goes on when its token is gone.
   @inlinable static var detached: UInt64 { 1 }
   /// Added to the number of a message: it is for the entries with the same number, detached or not.

@@ -26,6 +26,9 @@ final class ObserverExtras: @unchecked Sendable {
   var uniques: [ObserverID: (order: UInt64, token: WeakReference<Subscription>)] = [:]
   private var sweepUniquesAt = 16
 
+  /// Values that are set for a time, of the property and of its parts.
+  var overrides: [OverrideEntry] = []
+
   /// Tells how many transactions are open that the source takes part in; filled and delivered like ``counts``.
   var transactions: Signal<Int>?
 
@@ -64,9 +67,9 @@ final class Receiver: Sendable {
 ///
 /// Unchecked: a weak reference that is written only at the start may be read by several threads; whether the object itself
 /// may be used there is what the callers' `Sendable` requirements say.
-final class WeakReference<Object: AnyObject>: @unchecked Sendable {
-  private(set) weak var object: Object?
-  init(_ object: Object) { self.object = object }
+package final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+  package private(set) weak var object: Object?
+  package init(_ object: Object) { self.object = object }
 }
 
 extension ObserverList {
@@ -75,6 +78,20 @@ extension ObserverList {
   final var watcher: Signal<Int>? {
     guard hasExtras.load(ordering: .relaxed) else { return nil }
     return withLock { $0.extras?.counts }
+  }
+
+  /// Ends the subscriptions whose receiver is gone, when somebody is told the number of observers.
+  ///
+  /// Nothing tells when an object goes, so this is done before each change of the list: the number told is right then. It
+  /// looks at every receiver, and at none while nobody is told.
+  @usableFromInline
+  final func noticeGoneReceivers() {
+    guard hasExtras.load(ordering: .relaxed) else { return }
+    let receivers = withLock { guarded -> [Receiver] in
+      guard let extras = guarded.extras, let counts = extras.counts, !counts.core.isUnobserved else { return [] }
+      return extras.receivers
+    }
+    for receiver in receivers where receiver.object == nil { cancel(order: receiver.order.load(ordering: .relaxed)) }
   }
 
   /// Tells the number of observers each time it changes.
@@ -131,7 +148,7 @@ extension ObserverList {
     return withLock { $0.extras?.receivers ?? [] }
   }
 
-  private final func withExtras<Result: Sendable>(_ body: (ObserverExtras) -> Result) -> Result {
+  final func withExtras<Result: Sendable>(_ body: (ObserverExtras) -> Result) -> Result {
     withLock { body(extras(&$0)) }
   }
 

@@ -40,6 +40,8 @@ class ObserverList: @unchecked Sendable {
     var live = 0
     /// Transactions that the source takes part in and that have not told its observers yet.
     var openTransactions = 0
+    /// The version of a property's value that was set in a transaction and not told yet; 0: there is none.
+    @usableFromInline var untoldVersion: UInt64 = 0
     /// Seldom needed; nil until it is.
     var extras: ObserverExtras?
   }
@@ -163,6 +165,7 @@ class ObserverList: @unchecked Sendable {
   /// Adds an observer behind all others.
   @usableFromInline
   final func append(_ closure: ErasedClosure, flags: UInt64, token: Subscription) {
+    noticeGoneReceivers()
     withLock { _ = append(closure, flags: flags, token: token, &$0) }
     watcher?.deliver()
   }
@@ -170,6 +173,7 @@ class ObserverList: @unchecked Sendable {
   /// Ends a subscription.
   @usableFromInline
   final func cancel(_ token: Subscription) {
+    noticeGoneReceivers()
     // The closure is released after the lock.
     let closure: ErasedClosure? = withLock { guarded in
       guard let slot = unsafe Self.slot(of: token) else { return nil }

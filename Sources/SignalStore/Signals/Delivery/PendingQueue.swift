@@ -10,12 +10,12 @@ struct Pending<Message> {
   @usableFromInline let target: UInt64
 
   /// Set for the outcome of a transaction, which waits until all its messages have been delivered.
-  @usableFromInline let transaction: TransactionPart?
+  @usableFromInline let transaction: Transaction?
 
   @usableFromInline var message: Message
 
   @inlinable
-  init(number: UInt64, target: UInt64, message: Message, transaction: TransactionPart? = nil) {
+  init(number: UInt64, target: UInt64, message: Message, transaction: Transaction? = nil) {
     self.number = number
     self.target = target
     self.message = message
@@ -83,25 +83,14 @@ struct PendingQueue<Message>: ~Copyable {
 
   /// Takes the oldest message for all observers when more than `limit` of them wait.
   ///
-  /// The caller releases what it gets outside of its lock. `conflate` lets the next one for all observers take over
-  /// what the dropped one knew.
+  /// The caller releases what it gets outside of its lock.
   @inlinable
-  mutating func popOverflow(
-    limit: Int, conflate: (inout Message, inout Message) -> Void
-  ) -> Pending<Message>? {
+  mutating func popOverflow(limit: Int) -> Pending<Message>? {
     guard broadcasts > limit else { return nil }
     // Messages for one observer stay: those in front of the victim move one place towards the end.
     var position = 0
     while unsafe position < count - 1 && slot(position).pointee.target != 0 { position += 1 }
-    var dropped = unsafe slot(position).move()
-    var next = position + 1
-    while next < count {
-      if unsafe slot(next).pointee.target == 0 {
-        unsafe conflate(&dropped.message, &slot(next).pointee.message)
-        break
-      }
-      next += 1
-    }
+    let dropped = unsafe slot(position).move()
     while position > 0 {
       unsafe slot(position).moveInitialize(from: slot(position - 1), count: 1)
       position -= 1

@@ -64,7 +64,7 @@ final class Combination<Result: Sendable>: Sendable {
   }
 
   private func receive<Value>(_ value: Value, _ part: CombinationPart<Value>) {
-    let postpones = Transaction.postpone(self, height: height.value.load(ordering: .relaxed)) { $0.takeOver() }
+    let postpones = Transaction.postpone(self, height: height.current) { $0.takeOver() }
     // What is replaced is released after the lock.
     var value: Value? = value
     let result: Result? = state.withLock { state in
@@ -118,13 +118,27 @@ final class Combination<Result: Sendable>: Sendable {
 
 /// How many combinations are below one, each the source of the next.
 ///
-/// Subscribing to a combination subscribes to those below it, and while it does each of them reports to the one around it.
-private final class CombinationHeight: Sendable {
-  let value = Atomic(0)
-  @TaskLocal private static var around: CombinationHeight?
+/// Subscribing to a combination subscribes to those below it, and while it does each of them reports to the one around it; so
+/// does one that gets other sources later.
+final class CombinationHeight: Sendable {
+  private static let around = ThreadLocal<CombinationHeight>()
 
-  func measure(_ attach: () -> Void) {
-    Self.$around.withValue(self, operation: attach)
-    Self.around?.value.max(value.load(ordering: .relaxed) + 1, ordering: .relaxed)
+  private let value = Atomic(0)
+  /// That of the combination that this one is attached to, which is higher.
+  private let above = CombinationHeight.around.object
+
+  var current: Int { value.load(ordering: .relaxed) }
+
+  /// Runs `attach`, which subscribes to what is below.
+  func measure<Result>(_ attach: () -> Result) -> Result {
+    above?.raise(above: self)
+    return Self.around.with(self, attach)
+  }
+
+  private func raise(above other: CombinationHeight) {
+    let height = other.current + 1
+    guard height > current else { return }
+    value.max(height, ordering: .relaxed)
+    above?.raise(above: self)
   }
 }

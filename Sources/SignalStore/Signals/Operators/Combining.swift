@@ -55,28 +55,40 @@ func latest<each Source: ReadableSource>(
 }
 
 /// The last messages of any number of sources as one tuple, each time one sends, from when all have sent.
-public func combineLatest<each Message: Sendable>(
-  messages source: repeat any SignalSource<each Message, Never>
-) -> DerivedSignal<(repeat each Message), Never> {
+///
+/// Sources that end: the combination ends when all have ended, or at once when one ends with an error, or without having
+/// sent anything. One that does not end goes with them as ``SignalSource/finite()``.
+public func combineLatest<End: Ending, each Message: Sendable>(
+  messages source: repeat any SignalSource<each Message, End>
+) -> DerivedSignal<(repeat each Message), End> {
   latest(ofMessages: repeat each source)
 }
 
-func latest<each Message: Sendable>(
-  ofMessages source: repeat any SignalSource<each Message, Never>
-) -> DerivedSignal<(repeat each Message), Never> {
+func latest<End: Ending, each Message: Sendable>(
+  ofMessages source: repeat any SignalSource<each Message, End>
+) -> DerivedSignal<(repeat each Message), End> {
   DerivedSignal { sink in
     let kept = Kept<repeat each Message>()
-    let relay = Relay<Void, (repeat each Message), Never>((), into: sink)
-    func attach<One>(_ source: any SignalSource<One, Never>, _ latest: Latest<One>) {
+    var count = 0
+    for _ in repeat each kept.latest { count += 1 }
+    let relay = Relay<Int, (repeat each Message), End>(count, into: sink)
+    func attach<One>(_ source: any SignalSource<One, End>, _ latest: Latest<One>) {
       relay.hold(
         source.attach(
-          Sink { message in
-            var message: One? = message
-            relay.change { _ in
-              swap(&message, &latest.message)
-              return kept.all.map { .message($0) }
-            }
-          }))
+          Sink(
+            message: { message in
+              var message: One? = message
+              relay.change { _ in
+                swap(&message, &latest.message)
+                return kept.all.map { .message($0) }
+              }
+            },
+            end: { end in
+              relay.change { open in
+                open -= 1
+                return open == 0 || latest.message == nil || end.completion.error != nil ? .end(end) : nil
+              }
+            })))
     }
     repeat attach(each source, each kept.latest)
     return relay.token()
@@ -171,11 +183,11 @@ public func merge<Message>(_ sources: any SignalSource<Message, Never>...) -> De
   }
 }
 
-extension SignalSource where End == Never {
+extension SignalSource {
   /// Sends each message together with the value that `other` has then.
   public func withLatest<Other: ReadableSource>(
     from other: Other
-  ) -> DerivedSignal<(Message, Other.Message), Never> {
+  ) -> DerivedSignal<(Message, Other.Message), End> {
     map { ($0, other.value) }
   }
 
@@ -189,9 +201,9 @@ extension SignalSource where End == Never {
   /// Sends each message together with the last one of `other`, and nothing before there is one.
   public func withLatest<Other: SignalSource>(
     fromMessagesOf other: Other
-  ) -> DerivedSignal<(Message, Other.Message), Never> where Other.End == Never {
+  ) -> DerivedSignal<(Message, Other.Message), End> where Other.End == Never {
     DerivedSignal { sink in
-      let relay = Relay<Other.Message?, (Message, Other.Message), Never>(nil, into: sink)
+      let relay = Relay<Other.Message?, (Message, Other.Message), End>(nil, into: sink)
       relay.hold(
         other.attach(
           Sink { latest in
@@ -201,11 +213,16 @@ extension SignalSource where End == Never {
             }
           }))
       relay.hold(
-        attach(Sink { message in relay.change { latest in latest.map { .message((message, $0)) } } }))
+        attach(
+          Sink(
+            message: { message in relay.change { latest in latest.map { .message((message, $0)) } } },
+            end: { end in relay.change { _ in .end(end) } })))
       return relay.token()
     }
   }
+}
 
+extension SignalSource where End == Never {
   /// Sends each message together with a live object, and ends when the object is gone.
   public func with<Object: AnyObject & Sendable>(
     weak object: Object

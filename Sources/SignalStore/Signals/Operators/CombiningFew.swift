@@ -57,40 +57,40 @@ public func combineLatest<
 }
 
 /// The last messages of two sources as one tuple, each time one sends, from when all have sent.
-public func combineLatest<A: Sendable, B: Sendable>(
-  messages a: any SignalSource<A, Never>, _ b: any SignalSource<B, Never>
-) -> DerivedSignal<(A, B), Never> {
+public func combineLatest<End: Ending, A: Sendable, B: Sendable>(
+  messages a: any SignalSource<A, End>, _ b: any SignalSource<B, End>
+) -> DerivedSignal<(A, B), End> {
   latest(ofMessages: a, b)
 }
 
 /// The last messages of three sources as one tuple, each time one sends, from when all have sent.
-public func combineLatest<A: Sendable, B: Sendable, C: Sendable>(
-  messages a: any SignalSource<A, Never>, _ b: any SignalSource<B, Never>, _ c: any SignalSource<C, Never>
-) -> DerivedSignal<(A, B, C), Never> {
+public func combineLatest<End: Ending, A: Sendable, B: Sendable, C: Sendable>(
+  messages a: any SignalSource<A, End>, _ b: any SignalSource<B, End>, _ c: any SignalSource<C, End>
+) -> DerivedSignal<(A, B, C), End> {
   latest(ofMessages: a, b, c)
 }
 
 /// The last messages of four sources as one tuple, each time one sends, from when all have sent.
-public func combineLatest<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
-  messages a: any SignalSource<A, Never>, _ b: any SignalSource<B, Never>, _ c: any SignalSource<C, Never>,
-  _ d: any SignalSource<D, Never>
-) -> DerivedSignal<(A, B, C, D), Never> {
+public func combineLatest<End: Ending, A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
+  messages a: any SignalSource<A, End>, _ b: any SignalSource<B, End>, _ c: any SignalSource<C, End>,
+  _ d: any SignalSource<D, End>
+) -> DerivedSignal<(A, B, C, D), End> {
   latest(ofMessages: a, b, c, d)
 }
 
 /// The last messages of five sources as one tuple, each time one sends, from when all have sent.
-public func combineLatest<A: Sendable, B: Sendable, C: Sendable, D: Sendable, E: Sendable>(
-  messages a: any SignalSource<A, Never>, _ b: any SignalSource<B, Never>, _ c: any SignalSource<C, Never>,
-  _ d: any SignalSource<D, Never>, _ e: any SignalSource<E, Never>
-) -> DerivedSignal<(A, B, C, D, E), Never> {
+public func combineLatest<End: Ending, A: Sendable, B: Sendable, C: Sendable, D: Sendable, E: Sendable>(
+  messages a: any SignalSource<A, End>, _ b: any SignalSource<B, End>, _ c: any SignalSource<C, End>,
+  _ d: any SignalSource<D, End>, _ e: any SignalSource<E, End>
+) -> DerivedSignal<(A, B, C, D, E), End> {
   latest(ofMessages: a, b, c, d, e)
 }
 
 /// The last messages of six sources as one tuple, each time one sends, from when all have sent.
-public func combineLatest<A: Sendable, B: Sendable, C: Sendable, D: Sendable, E: Sendable, F: Sendable>(
-  messages a: any SignalSource<A, Never>, _ b: any SignalSource<B, Never>, _ c: any SignalSource<C, Never>,
-  _ d: any SignalSource<D, Never>, _ e: any SignalSource<E, Never>, _ f: any SignalSource<F, Never>
-) -> DerivedSignal<(A, B, C, D, E, F), Never> {
+public func combineLatest<End: Ending, A: Sendable, B: Sendable, C: Sendable, D: Sendable, E: Sendable, F: Sendable>(
+  messages a: any SignalSource<A, End>, _ b: any SignalSource<B, End>, _ c: any SignalSource<C, End>,
+  _ d: any SignalSource<D, End>, _ e: any SignalSource<E, End>, _ f: any SignalSource<F, End>
+) -> DerivedSignal<(A, B, C, D, E, F), End> {
   latest(ofMessages: a, b, c, d, e, f)
 }
 

@@ -11,7 +11,24 @@ extension SignalSource where End == Never {
     _ transform: @escaping @Sendable (Message) -> Inner
   ) -> DerivedSignal<Inner.Message, Never> where Inner.End == Never {
     DerivedSignal { sink in
-      switching(sink, attachOuter: { attach($0) }) { message, _, inner in transform(message).attach(inner) }
+      Switch(sink, from: nil, end: nil).subscription(toOuter: { attach($0) }) { message, _, inner in
+        transform(message).attach(inner)
+      }
+    }
+  }
+}
+
+extension SignalSource {
+  /// Sends the messages of the source that `transform` made of the last message, when this source or that one may end.
+  ///
+  /// Ends when both have ended, or at once when one ends with an error.
+  public func flatMapLatest<Inner: SignalSource>(
+    _ transform: @escaping @Sendable (Message) -> Inner
+  ) -> DerivedSignal<Inner.Message, Completion> {
+    DerivedSignal { sink in
+      Switch(sink, from: nil, end: { $0 }).subscription(toOuter: { attach($0) }) { message, _, inner in
+        transform(message).attach(inner)
+      }
     }
   }
 }
@@ -22,7 +39,8 @@ extension ReadableSource {
     _ transform: @escaping @Sendable (Message) -> Inner
   ) -> DerivedProperty<Inner.Message> {
     DerivedProperty(value: { transform(value).value }) { start, sink in
-      switching(sink, attachOuter: { attach(from: .current, $0) }) { message, isFirst, inner in
+      Switch(sink, from: start, end: nil).subscription(toOuter: { attach(from: .current, $0) }) {
+        message, isFirst, inner in
         transform(message).attach(from: isFirst ? start : .current, inner)
       }
     }
@@ -39,6 +57,11 @@ extension ReadableSource {
   }
 }
 
+extension SignalSource where Message: SignalSource {
+  /// Sends the messages of the source that was sent last, and ends as ``flatMapLatest(_:)`` does.
+  public func switchToLatest() -> DerivedSignal<Message.Message, Completion> { flatMapLatest { $0 } }
+}
+
 extension SignalSource where End == Never, Message: SignalSource, Message.End == Never {
   /// Sends the messages of the source that was sent last: of one with a current value that first.
   public func switchToLatest() -> DerivedSignal<Message.Message, Never> { flatMapLatest { $0 } }
@@ -49,31 +72,110 @@ extension ReadableSource where Message: ReadableSource {
   public func switchToLatest() -> DerivedProperty<Message.Message> { flatMapLatest { $0 } }
 }
 
-/// Subscribes to the inner source of each outer message, and to no other one.
-private func switching<Outer, Inner>(
-  _ sink: Sink<Inner, Never>,
-  attachOuter: (Sink<Outer, Never>) -> Subscription,
-  attachInner: @escaping @Sendable (Outer, _ isFirst: Bool, Sink<Inner, Never>) -> Subscription
-) -> Subscription {
-  // Which of the inner sources is the one of now: a call of an earlier one may still be running on another thread.
-  let relay = Relay<Int, Inner, Never>(0, into: sink)
-  let current = OperatorState<(generation: Int, token: Subscription?)>((0, nil))
-  relay.hold(
-    attachOuter(
-      Sink { [link = relay.link] message in
-        let generation = current.value.generation + 1
-        let previous = current.value.token
-        current.value = (generation, nil)
-        relay.change {
-          $0 = generation
-          return nil
+/// One subscription to the source that was made of the last message of another one.
+///
+/// Of readable sources, what a transaction changes is told once, when all its messages have been delivered: then the inner
+/// source is the last one, and has its last value.
+private final class Switch<Inner: Sendable, End: Ending>: Sendable {
+  struct State: Sendable {
+    /// Which of the inner sources is the one of now: a call of an earlier one may still be running on another thread.
+    var generation = 0
+    /// Whether the first value has been sent; it does not wait for the end of a transaction.
+    var hasBegun: Bool
+    /// What is sent at the end of a transaction.
+    var staged: Inner?
+    var outerHasEnded = false
+    var innerHasEnded = true
+  }
+
+  private let relay: Relay<State, Inner, End>
+  private let height = CombinationHeight()
+  private let joinsTransactions: Bool
+  private let end: (@Sendable (Completion) -> End)?
+
+  /// - Parameters:
+  ///   - start: Of readable sources: where the subscriber begins. Nil for others, each message of which counts.
+  ///   - end: Makes the end of the result; nil when neither source ends.
+  init(_ sink: Sink<Inner, End>, from start: StartingPoint?, end: (@Sendable (Completion) -> End)?) {
+    relay = Relay(State(hasBegun: start != .current), into: sink)
+    joinsTransactions = start != nil
+    self.end = end
+  }
+
+  func subscription<Outer, OuterEnd: Ending, InnerEnd: Ending>(
+    toOuter attachOuter: (Sink<Outer, OuterEnd>) -> Subscription,
+    toInner attachInner: @escaping @Sendable (Outer, _ isFirst: Bool, Sink<Inner, InnerEnd>) -> Subscription
+  ) -> Subscription {
+    // Kept by the outer subscription alone: the inner one would keep itself.
+    let current = OperatorState<(generation: Int, inner: Subscription?)>((0, nil))
+    let sink = Sink<Outer, OuterEnd>(
+      message: { self.replace(current, with: $0, attachInner) },
+      end: { end in
+        self.finish(end.completion) {
+          $0.outerHasEnded = true
+          return $0.innerHasEnded
         }
-        link.replace(previous, with: nil)
-        let token = attachInner(
-          message, generation == 1,
-          Sink { inner in relay.change { $0 == generation ? .message(inner) : nil } })
-        current.value.token = token
-        link.replace(nil, with: token)
-      }))
-  return relay.token()
+      })
+    relay.hold(height.measure { attachOuter(sink) })
+    return relay.token()
+  }
+
+  private func replace<Outer, InnerEnd: Ending>(
+    _ current: OperatorState<(generation: Int, inner: Subscription?)>, with message: Outer,
+    _ attachInner: (Outer, Bool, Sink<Inner, InnerEnd>) -> Subscription
+  ) {
+    let generation = current.value.generation + 1
+    let previous = current.value.inner
+    current.value = (generation, nil)
+    relay.change {
+      $0.generation = generation
+      $0.staged = nil
+      $0.innerHasEnded = false
+      return nil
+    }
+    relay.link.replace(previous, with: nil)
+    let sink = Sink<Inner, InnerEnd>(
+      message: { self.receive($0, generation) },
+      end: { end in
+        self.finish(end.completion) {
+          guard $0.generation == generation else { return nil }
+          $0.innerHasEnded = true
+          return $0.outerHasEnded
+        }
+      })
+    let inner = height.measure { attachInner(message, generation == 1, sink) }
+    current.value.inner = inner
+    relay.link.replace(nil, with: inner)
+  }
+
+  private func receive(_ inner: Inner, _ generation: Int) {
+    let postpones =
+      joinsTransactions && Transaction.postpone(self, height: height.current) { $0.sendStaged() }
+    relay.change { state in
+      guard state.generation == generation else { return nil }
+      if state.hasBegun, postpones || state.staged != nil {
+        state.staged = inner
+        return nil
+      }
+      state.hasBegun = true
+      return .message(inner)
+    }
+  }
+
+  private func sendStaged() {
+    relay.change { state in
+      defer { state.staged = nil }
+      return state.staged.map { .message($0) }
+    }
+  }
+
+  /// Ends with an error, or when `note` says that the other source has ended as well; nil from it: this one does not count
+  /// any more.
+  private func finish(_ completion: Completion, _ note: @Sendable (inout State) -> Bool?) {
+    guard let end else { return }
+    relay.change { state in
+      guard let isLast = note(&state) else { return nil }
+      return isLast || completion.error != nil ? .end(end(completion)) : nil
+    }
+  }
 }

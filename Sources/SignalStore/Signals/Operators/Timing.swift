@@ -2,97 +2,112 @@
 
 // Operators that know time.
 
-extension SignalSource where End == Never {
+extension SignalSource {
   /// Sends each message once nothing has followed it for `interval`.
+  ///
+  /// A message that still waits when the source ends is sent before the end.
   public func debounce(
     for interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
-  ) -> DerivedSignal<Message, Never> {
+  ) -> DerivedSignal<Message, End> {
     debounce(for: interval, tolerance: tolerance, clock: clock, firstAtOnce: false)
   }
 
   fileprivate func debounce(
     for interval: Duration, tolerance: Duration, clock: any TimerClock, firstAtOnce: Bool
-  ) -> DerivedSignal<Message, Never> {
+  ) -> DerivedSignal<Message, End> {
     DerivedSignal { sink in
-      let relay = Relay<Message?, Message, Never>(nil, into: sink)
+      let relay = Relay<Message?, Message, End>(nil, into: sink)
       let alarm = Alarm(clock)
       relay.link.onEnd { alarm.cancel() }
       let isAtOnce = OperatorState(firstAtOnce)
+      let sendKept: @Sendable () -> Void = {
+        relay.change { kept in
+          defer { kept = nil }
+          return kept.map { .message($0) }
+        }
+      }
       relay.hold(
         attach(
-          Sink { message in
-            if isAtOnce.value {
-              isAtOnce.value = false
-              return relay.change { _ in .message(message) }
-            }
-            relay.change {
-              $0 = message
-              return nil
-            }
-            alarm.set(clock.now + interval, tolerance: tolerance) {
-              relay.change { kept in
-                defer { kept = nil }
-                return kept.map { .message($0) }
+          Sink(
+            message: { message in
+              if isAtOnce.value {
+                isAtOnce.value = false
+                return relay.change { _ in .message(message) }
               }
-            }
-          }))
+              relay.change {
+                $0 = message
+                return nil
+              }
+              alarm.set(clock.now + interval, tolerance: tolerance, sendKept)
+            },
+            end: { end in
+              sendKept()
+              relay.change { _ in .end(end) }
+            })))
       return relay.token()
     }
   }
 
   /// Sends a message at most every `interval`: at once after a pause, then the last one at the end of each interval.
   ///
-  /// Of a property the value of now comes at once, and begins an interval.
+  /// Of a property the value of now comes at once, and begins an interval. A message that still waits when the source ends
+  /// is sent before the end.
   ///
   /// - Parameter trailing: False leaves out everything that comes within the interval.
   public func throttle(
     for interval: Duration, trailing: Bool = true, tolerance: Duration = .zero,
     clock: any TimerClock = DispatchClock()
-  ) -> DerivedSignal<Message, Never> {
+  ) -> DerivedSignal<Message, End> {
     DerivedSignal { sink in
       let throttle = Throttle(sink, interval: interval, trailing: trailing, tolerance: tolerance, clock: clock)
-      throttle.relay.hold(attach(Sink { throttle.receive($0) }))
+      throttle.relay.hold(attach(Sink(message: { throttle.receive($0) }, end: { throttle.finish($0) })))
       return throttle.relay.token()
     }
   }
 
-  /// Sends each message `interval` later.
+  /// Sends each message, and the end, `interval` later.
   ///
   /// Those that wait are dropped when the subscription is cancelled.
   public func delay(
     by interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
-  ) -> DerivedSignal<Message, Never> {
-    delay(tolerance: tolerance, clock: clock) { _ in interval }
+  ) -> DerivedSignal<Message, End> {
+    delayed(tolerance, clock, firstAtOnce: false, end: interval) { _ in interval }
   }
 
-  /// Sends each message as much later as `interval` says for it, but never before one that came earlier.
+  /// Sends each message as much later as `interval` says for it, but never before one that came earlier; the end comes
+  /// behind all of them.
   public func delay(
     tolerance: Duration = .zero, clock: any TimerClock = DispatchClock(),
     by interval: @escaping @Sendable (Message) -> Duration
-  ) -> DerivedSignal<Message, Never> {
-    delay(tolerance: tolerance, clock: clock, firstAtOnce: false, by: interval)
+  ) -> DerivedSignal<Message, End> {
+    delayed(tolerance, clock, firstAtOnce: false, end: .zero, by: interval)
   }
 
-  fileprivate func delay(
-    tolerance: Duration, clock: any TimerClock, firstAtOnce: Bool,
+  fileprivate func delayed(
+    _ tolerance: Duration, _ clock: any TimerClock, firstAtOnce: Bool, end endInterval: Duration,
     by interval: @escaping @Sendable (Message) -> Duration
-  ) -> DerivedSignal<Message, Never> {
+  ) -> DerivedSignal<Message, End> {
     DerivedSignal { sink in
-      let relay = Relay<Delayed<Message>, Message, Never>(Delayed(), into: sink)
+      let relay = Relay<Delayed<Event<Message, End>>, Message, End>(Delayed(), into: sink)
       let alarm = Alarm(clock)
       relay.link.onEnd { alarm.cancel() }
+      let wait: @Sendable (Event<Message, End>, Duration) -> Void = { event, interval in
+        let deadline = clock.now + interval
+        relay.change(releases: false) { waiting in
+          waiting.append(event, at: deadline)
+          return nil
+        }
+        sendDelayed(relay, alarm, tolerance, clock)
+      }
       let isAtOnce = OperatorState(firstAtOnce)
       relay.hold(
         attach(
-          Sink { message in
-            let deadline = isAtOnce.value ? clock.now : clock.now + interval(message)
-            isAtOnce.value = false
-            relay.change(releases: false) { waiting in
-              waiting.append(message, at: deadline)
-              return nil
-            }
-            sendDelayed(relay, alarm, tolerance, clock)
-          }))
+          Sink(
+            message: { message in
+              let interval = isAtOnce.value ? .zero : interval(message)
+              isAtOnce.value = false
+              wait(.message(message), interval)
+            }, end: { wait(.end($0), endInterval) })))
       return relay.token()
     }
   }
@@ -133,8 +148,9 @@ private final class Delayed<Message: Sendable>: @unchecked Sendable {
 }
 
 /// Sends what has waited long enough, and sets the alarm for the next one.
-private func sendDelayed<Message>(
-  _ relay: Relay<Delayed<Message>, Message, Never>, _ alarm: Alarm, _ tolerance: Duration, _ clock: any TimerClock
+private func sendDelayed<Message, End>(
+  _ relay: Relay<Delayed<Event<Message, End>>, Message, End>, _ alarm: Alarm, _ tolerance: Duration,
+  _ clock: any TimerClock
 ) {
   while true {
     let now = clock.now
@@ -147,7 +163,7 @@ private func sendDelayed<Message>(
         return nil
       }
       sent.value = true
-      return waiting.popFirst().map { .message($0) }
+      return waiting.popFirst()
     }
     if sent.value { continue }
     if let deadline = next.value {
@@ -164,14 +180,14 @@ private final class Latch<Value> {
 }
 
 /// The state of one subscriber of `throttle`.
-private final class Throttle<Message: Sendable>: Sendable {
+private final class Throttle<Message: Sendable, End: Ending>: Sendable {
   struct State: Sendable {
     /// The end of the interval of now; nil in a pause.
     var end: Duration?
     var kept: Message?
   }
 
-  let relay: Relay<State, Message, Never>
+  let relay: Relay<State, Message, End>
   private let alarm: Alarm
   private let interval: Duration
   private let trailing: Bool
@@ -179,7 +195,7 @@ private final class Throttle<Message: Sendable>: Sendable {
   private let clock: any TimerClock
 
   init(
-    _ sink: Sink<Message, Never>, interval: Duration, trailing: Bool, tolerance: Duration, clock: any TimerClock
+    _ sink: Sink<Message, End>, interval: Duration, trailing: Bool, tolerance: Duration, clock: any TimerClock
   ) {
     relay = Relay(State(), into: sink)
     alarm = Alarm(clock)
@@ -204,6 +220,14 @@ private final class Throttle<Message: Sendable>: Sendable {
       return .message(message)
     }
     if trailing, let end = end.value { wait(until: end) }
+  }
+
+  func finish(_ end: End) {
+    relay.change { state in
+      defer { state.kept = nil }
+      return state.kept.map { .message($0) }
+    }
+    relay.change { _ in .end(end) }
   }
 
   private func wait(until end: Duration) {
@@ -249,6 +273,6 @@ extension ReadableSource {
     tolerance: Duration = .zero, clock: any TimerClock = DispatchClock(),
     by interval: @escaping @Sendable (Message) -> Duration
   ) -> DerivedSignal<Message, Never> {
-    delay(tolerance: tolerance, clock: clock, firstAtOnce: true, by: interval)
+    delayed(tolerance, clock, firstAtOnce: true, end: .zero, by: interval)
   }
 }

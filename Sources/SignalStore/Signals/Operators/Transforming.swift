@@ -232,8 +232,17 @@ extension WritableSource where Message == Bool {
 
 extension WritableSource {
   /// A part of the value, as a writable source: setting it sets the whole.
+  @inlinable
   public subscript<Part: Sendable>(path: any WritableKeyPath<Message, Part> & Sendable) -> WritableProperty<Part> {
+    part(path, overridePlace: nil)
+  }
+
+  @inlinable
+  func part<Part: Sendable>(
+    _ path: any WritableKeyPath<Message, Part> & Sendable, overridePlace: OverridePlace?
+  ) -> WritableProperty<Part> {
     WritableProperty(
+      overridePlace: overridePlace,
       value: { value[keyPath: path] },
       modify: { change in modify { change(&$0[keyPath: path]) } }
     ) { start, sink in
@@ -242,6 +251,7 @@ extension WritableSource {
   }
 
   /// A part of the value that may be missing, as a writable source: reads as `missing` while it is nil.
+  @inlinable
   public subscript<Part: Sendable>(
     path: any WritableKeyPath<Message, Part?> & Sendable, default missing: Part
   ) -> WritableProperty<Part> {
@@ -260,8 +270,17 @@ extension WritableSource {
   }
 }
 
+extension Property {
+  /// A part of the value, as a writable source: setting it sets the whole.
+  @inlinable
+  public subscript<Part: Sendable>(path: any WritableKeyPath<Value, Part> & Sendable) -> WritableProperty<Part> {
+    part(path, overridePlace: OverridePlace(core, path))
+  }
+}
+
 extension ReadableSource {
   /// A part of the value, as a readable source.
+  @inlinable
   public subscript<Part: Sendable>(path: any KeyPath<Message, Part> & Sendable) -> DerivedProperty<Part> {
     map { $0[keyPath: path] }
   }

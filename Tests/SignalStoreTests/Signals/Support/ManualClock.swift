@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-@testable import SignalStore
+@testable import Signals
 
 /// A clock that stands still until it is told to go on.
 ///
