@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import SignalStore
 import Synchronization
 import Testing
 
-@testable import SignalStore
+@testable import Signals
 
 /// What only the main actor may touch, and what tells where it goes away.
 @MainActor private final class Screen {

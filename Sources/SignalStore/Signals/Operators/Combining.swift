@@ -194,7 +194,7 @@ extension SignalSource {
   /// Sends each message together with the last value of `other`, which it has at any time.
   public func withLatest<Other: ReadableSource>(
     fromMessagesOf other: Other
-  ) -> DerivedSignal<(Message, Other.Message), Never> {
+  ) -> DerivedSignal<(Message, Other.Message), End> {
     withLatest(from: other)
   }
 
