@@ -31,7 +31,8 @@ import Testing
   }
 
   private static let unchanged: [Theatre.Act] = [
-    ok(90, changed: false), .says(#"{"id":1,"type":"ok","path":"presence/ann","value":"here","revision":7,"time":"t"}"#),
+    ok(90, changed: false),
+    .says(#"{"id":1,"type":"ok","path":"presence/ann","value":"here","revision":7,"time":"t"}"#),
   ]
   private let get = #"{"id":1,"type":"get","path":"presence/ann"}"#
 
