@@ -95,10 +95,12 @@ final class Overrides<Value: Sendable>: Sendable {
       let (seen, isFirst, restored) = state.withLock { ($0.next, $0.entries.isEmpty, $0.restoring?.value) }
       let base = isFirst ? restored ?? source.value : nil
       let id: UInt64? = state.withLock { state in
-        // Another came or went meanwhile, and the value that was read may be its.
-        if isFirst, state.next != seen { return nil }
+        if state.entries.isEmpty {
+          // Another has come or gone since, and the value that was read may be its; or there was one, and none was read.
+          guard isFirst, state.next == seen else { return nil }
+          state.base = base
+        }
         state.next += 1
-        if state.entries.isEmpty { state.base = base }
         state.entries.append((state.next, value))
         sets.enqueue { source.value = value }
         return state.next

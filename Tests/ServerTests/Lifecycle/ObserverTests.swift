@@ -59,7 +59,7 @@ struct ObserverTests {
         426, "upgrade_required"
       ),
       (
-        "PUT /secret HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n", "PUT", "/secret", 404,
+        "PUT /none HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n", "PUT", "/none", 404,
         "no_such_route"
       ),
       ("GET secret HTTP/1.1\r\nHost: x\r\n\r\n", "", "", 400, "bad_request"),

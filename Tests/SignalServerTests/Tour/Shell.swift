@@ -118,14 +118,18 @@ final class Shell {
     }
   }
 
-  /// The lines of an output, without times, the epoch and the port.
+  /// The lines of an output, without times, the epoch and the port, and without what a silence brings: bookmarks, which
+  /// repeat an `id:`, and comments.
   private func normal(_ output: String) -> [String] {
-    output.replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "<time>")
+    let lines = output.replacing("\r\n", with: "\n").replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "<time>")
       .replacing(/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]+ GMT/, with: "<date>")
       .replacing(/\b\d\d:\d\d:\d\d(\.\d+)?/, with: "<clock>")
       .replacing(epoch, with: "<epoch>")
       .replacing(":\(port)", with: ":8080")
-      .split(separator: /\r?\n/).map(String.init)
+      .split(separator: "\n").map(String.init).filter { !$0.hasPrefix(": ") }
+    return lines.indices.filter { index in
+      index == 0 || !lines[index].hasPrefix("id: ") || lines[index] != lines[index - 1]
+    }.map { lines[$0] }
   }
 
   // MARK: Programs

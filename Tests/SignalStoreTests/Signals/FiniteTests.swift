@@ -126,7 +126,7 @@ private func following<Message>(
     property.value = 2
     failing.end(.failed(Broken()))
     property.value = 3
-    #expect(second.entries == ["2", "error"])
+    #expect(second.entries == ["1", "2", "error"])
     #expect(property.observerCount == 0)
     other.cancel()
   }

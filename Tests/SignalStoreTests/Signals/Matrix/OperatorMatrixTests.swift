@@ -195,7 +195,7 @@ private struct Trial: Sendable {
 @Suite struct `The list of operators` {
   /// Declarations on sources that give no source: how one subscribes to, sets or makes them.
   static let others: Set<String> = [
-    "attach", "bind", "bindBothWays", "messages", "override", "subscribe", "toggle", "values",
+    "attach", "bind", "bindBothWays", "description", "messages", "override", "subscribe", "toggle", "values",
     "withTransaction",
   ]
 
