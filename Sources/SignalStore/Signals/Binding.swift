@@ -76,7 +76,10 @@ extension Link {
   /// Lets `target` join each transaction of `source` from its beginning, if both are properties.
   fileprivate func holdTransactions(of source: Any, joinedBy target: Any) {
     guard let source = source as? any TransactionMember, let target = target as? any TransactionMember else { return }
-    hold(source.subscribeToTransactions { count in if count > 0 { Transaction.current?.join(target) } })
+    hold(
+      source.subscribeToTransactions { count in
+        if count > 0, let transaction = Transaction.current { target.join(transaction) }
+      })
   }
 }
 

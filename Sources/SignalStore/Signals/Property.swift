@@ -54,8 +54,6 @@ public final class Property<Value: Sendable>: Sendable {
   /// Whether a set from the first to the second value changes nothing; nil when every set counts.
   @usableFromInline let isUnchanged: (@Sendable (Value, Value) -> Bool)?
 
-  @usableFromInline let committing: Committing<Value>
-
   /// Makes a property that tells of every set.
   ///
   /// - Parameters:
@@ -64,8 +62,8 @@ public final class Property<Value: Sendable>: Sendable {
   ///     ``Buffering/latest`` skip values when they are slower than the setters, and still end on the last one.
   @inlinable
   public init(_ value: Value, pending: Buffering = .all) {
-    core = DeliveryCore(memory: VersionedValue(value), pending: pending)
-    committing = Committing()
+    core = DeliveryCore(
+      memory: VersionedValue(value), pending: pending, committing: Committing(Value.self))
     isUnchanged = nil
   }
 
@@ -74,8 +72,8 @@ public final class Property<Value: Sendable>: Sendable {
   public init(
     _ value: Value, pending: Buffering = .all, skipping isUnchanged: @escaping @Sendable (Value, Value) -> Bool
   ) {
-    core = DeliveryCore(memory: VersionedValue(value), pending: pending)
-    committing = Committing()
+    core = DeliveryCore(
+      memory: VersionedValue(value), pending: pending, committing: Committing(Value.self))
     self.isUnchanged = isUnchanged
   }
 
@@ -130,7 +128,10 @@ public final class Property<Value: Sendable>: Sendable {
   /// False if it has another one.
   @discardableResult @inlinable
   func store(_ value: Value, over version: UInt64?) -> Bool {
-    if let transaction = Transaction.current { return store(value, over: version, in: transaction) }
+    if let transaction = unsafe Transaction.currentReference {
+      // It is kept as long as the caller is in it.
+      return unsafe transaction._withUnsafeGuaranteedRef { store(value, over: version, in: $0) }
+    }
     // The old value leaves the lock in it, and is released after it.
     var old = value
     let route: DeliveryCore<ValueKind<Value>>.Route? = core.withLock { guarded in

@@ -22,10 +22,12 @@ struct ThreadLocal<Object: AnyObject & Sendable>: Sendable {
   }
 
   /// The object of the running thread.
-  var object: Object? {
+  var object: Object? { unsafe reference?.takeUnretainedValue() }
+
+  /// The object of the running thread, kept by those who put it there and not by who asks.
+  var reference: Unmanaged<Object>? {
     guard let pointer = unsafe pthread_getspecific(key) else { return nil }
-    // `with`, which put it there, keeps it.
-    return unsafe Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
+    return unsafe Unmanaged<Object>.fromOpaque(pointer)
   }
 
   /// Runs `body` with `object` as that of the running thread.
@@ -33,12 +35,26 @@ struct ThreadLocal<Object: AnyObject & Sendable>: Sendable {
   func with<Result, Failure: Error>(
     _ object: Object, _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let previous = unsafe pthread_getspecific(key)
-    unsafe _ = pthread_setspecific(key, Unmanaged.passUnretained(object).toOpaque())
+    let previous = unsafe replace(object)
     defer {
-      unsafe _ = pthread_setspecific(key, previous)
+      unsafe putBack(previous)
       withExtendedLifetime(object) {}
     }
     return try body()
   }
+
+  /// Makes `object` that of the running thread, until it is set to nil; the caller keeps it until then.
+  func set(_ object: Object?) {
+    unsafe _ = pthread_setspecific(key, object.map { unsafe Unmanaged.passUnretained($0).toOpaque() })
+  }
+
+  /// Makes `object` that of the running thread, and gives what was before for ``putBack(_:)``; the caller keeps it until then.
+  func replace(_ object: Object) -> UnsafeMutableRawPointer? {
+    let previous = unsafe pthread_getspecific(key)
+    unsafe _ = pthread_setspecific(key, Unmanaged.passUnretained(object).toOpaque())
+    return unsafe previous
+  }
+
+  /// Makes what ``replace(_:)`` gave that of the running thread again.
+  func putBack(_ previous: UnsafeMutableRawPointer?) { unsafe _ = pthread_setspecific(key, previous) }
 }

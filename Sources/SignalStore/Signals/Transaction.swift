@@ -1,30 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import Synchronization
-
-/// A source that takes part in a transaction.
-@usableFromInline
-protocol TransactionMember: AnyObject, Sendable {
-  /// Notes that a transaction has begun that the source takes part in, and tells those who follow transactions.
-  func transactionBegan()
-
-  /// Takes the place of its message in the order, without calling anybody.
-  ///
-  /// `number` is the place of its last set in the transaction: who subscribed later has got that value already. `old` is the
-  /// value before the transaction, for a source that has to compare.
-  ///
-  /// - Returns: False when there is nothing to tell, or nobody to be told.
-  func enqueueCommit(from old: (any Sendable)?, number: UInt64, of transaction: Transaction) -> Bool
-
-  /// Delivers what it enqueued.
-  func deliverCommit()
-
-  /// Notes that it has told its observers, or had nothing to tell.
-  func transactionEnded()
-
-  /// Calls `observer` with the number of open transactions that the source takes part in, now and each time it changes.
-  func subscribeToTransactions(_ observer: @escaping @Sendable (Int) -> Void) -> Subscription
-}
+public import Synchronization
 
 /// What is collected inside of a transaction, and done in one step at its end before anybody is told.
 package protocol TransactionStep: AnyObject, Sendable {
@@ -37,84 +13,117 @@ package protocol TransactionStep: AnyObject, Sendable {
 /// It ends in rounds. A round gives the message of each property that was set its place and delivers them. What is bound to
 /// these properties is set meanwhile, and makes the next round. When there is none any more, what is combined from several
 /// properties is told; and what is bound to that makes another round.
-public final class Transaction: Sendable {
-  private struct Member: Sendable {
-    let source: any TransactionMember
-    /// The place of its last set; 0 as long as nothing was set.
-    var number: UInt64 = 0
-    /// The value before the first set, if the source wants to compare.
-    var old: (any Sendable)?
-  }
-
+///
+/// Unchecked because of its state: while messages are on their way a lock guards it, because other threads may deliver them
+/// and set what is bound to them. Before and between the rounds only one thread reaches it.
+@safe
+public final class Transaction: @unchecked Sendable {
   private struct State {
-    var members: [Member] = []
-    /// Where a source is in `members`, when there are too many to look through.
-    var index: [ObjectIdentifier: Int] = [:]
+    var parts = TransactionParts()
     /// Messages of this round that have not been delivered, and one for the thread that began it.
     var outstanding = 0
+    /// Seldom needed; nil until it is.
+    var extras: Extras?
+  }
+
+  /// Used as the state is.
+  private final class Extras: @unchecked Sendable {
     var steps: [(key: ObjectIdentifier, step: any TransactionStep)] = []
     /// What is told when all messages have been delivered: a list for each height of combinations.
     var postponed: [[@Sendable () -> Void]] = []
     var isPostponed: Set<ObjectIdentifier> = []
-
-    mutating func position(of source: any TransactionMember) -> Int? {
-      if members.count <= Self.fewMembers { return members.firstIndex { $0.source === source } }
-      for position in index.count..<members.count { index[ObjectIdentifier(members[position].source)] = position }
-      return index[ObjectIdentifier(source)]
-    }
-
-    private static var fewMembers: Int { 8 }
   }
 
   /// How many there are in the process that have not told everything: while it is 0, nobody need look for one.
-  static let openCount = Atomic<Int>(0)
+  @usableFromInline static let openCount = Atomic<Int>(0)
 
   private static let open = ThreadLocal<Transaction>()
   private static let telling = ThreadLocal<Transaction>()
 
-  private let state = Mutex(State())
+  private let lock = Mutex(())
+  /// Whether messages are on their way, so that others may reach the state.
+  ///
+  /// Set before the first goes out, which lets others see it, and cleared by the thread that found that all had been told.
+  @exclusivity(unchecked) nonisolated(unsafe) private var isShared = false
+  /// Reached through ``withState(_:)`` only.
+  @exclusivity(unchecked) nonisolated(unsafe) private var state = State()
 
-  fileprivate init() {}
+  private init() {}
+
+  /// Runs `body` with the state; it may not call or release anything of the user.
+  @inline(__always)
+  private func withState<Result>(_ body: (inout State) -> Result) -> Result {
+    if unsafe isShared { return lock.withLock { _ in unsafe body(&state) } }
+    return unsafe body(&state)
+  }
 
   /// The transaction that the caller is in.
-  @usableFromInline
-  package static var current: Transaction? { openCount.load(ordering: .relaxed) == 0 ? nil : open.object }
+  @inlinable
+  package static var current: Transaction? { openCount.load(ordering: .relaxed) == 0 ? nil : openOne }
 
-  fileprivate func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    try Self.open.with(self, body)
+  @usableFromInline static var openOne: Transaction? { open.object }
+
+  /// The same, for those who use it only while the caller is in it.
+  @inlinable
+  static var currentReference: Unmanaged<Transaction>? {
+    openCount.load(ordering: .relaxed) == 0 ? nil : unsafe openReference
   }
+
+  @usableFromInline static var openReference: Unmanaged<Transaction>? { unsafe open.reference }
+
+  /// Makes one that the caller is in until ``end()``; the caller is in none.
+  @usableFromInline
+  static func begin() -> Transaction {
+    let transaction = Transaction()
+    // Counted down when everything has been told.
+    openCount.add(1, ordering: .relaxed)
+    open.set(transaction)
+    return transaction
+  }
+
+  /// Ends what ``begin()`` began, and tells.
+  @usableFromInline
+  func end() {
+    Self.open.set(nil)
+    goOn()
+  }
+
+  private func run(_ body: () -> Void) { Self.open.with(self, body) }
 
   /// Takes a source in, if it is not yet.
   @usableFromInline
-  func join(_ source: any TransactionMember) {
-    let isNew = state.withLock { state in
-      if state.position(of: source) != nil { return false }
-      state.members.append(Member(source: source))
-      return true
+  func enter(_ core: ObserverList) -> TransactionEntry {
+    withState { state in
+      if let number = state.parts.number(of: core) { return number == 0 ? .unset : .set }
+      state.parts.append(TransactionPart(core))
+      return .new
     }
-    if isNew { source.transactionBegan() }
   }
 
-  /// Notes a set of a source that has joined; of the old values only the first counts.
+  /// Notes a set of a source that has entered; of the old values only the first counts.
   @usableFromInline
-  func note(_ source: any TransactionMember, old: (any Sendable)?, number: UInt64) {
-    state.withLock { state in
-      guard let position = state.position(of: source) else { return }
-      if state.members[position].number == 0 { state.members[position].old = old }
-      state.members[position].number = number
+  func note(_ core: ObserverList, old: (any AnyObject & Sendable)?, number: UInt64) {
+    withState { state in
+      state.parts.change(core) { part in
+        if part.number == 0 { part.old = old }
+        part.number = max(part.number, number)
+      }
     }
   }
 
   /// The step of this transaction that belongs to `key`, if there is one.
   package func step(for key: AnyObject) -> (any TransactionStep)? {
-    state.withLock { $0.steps.first { $0.key == ObjectIdentifier(key) }?.step }
+    withState { $0.extras?.steps.first { $0.key == ObjectIdentifier(key) }?.step }
   }
 
   /// Adds a step that belongs to `key`, unless there is one.
   package func add(_ step: any TransactionStep, for key: AnyObject) {
-    state.withLock { state in
-      if state.steps.contains(where: { $0.key == ObjectIdentifier(key) }) { return }
-      state.steps.append((ObjectIdentifier(key), step))
+    withState { state in
+      let extras = state.extras ?? Extras()
+      if !extras.steps.contains(where: { $0.key == ObjectIdentifier(key) }) {
+        extras.steps.append((ObjectIdentifier(key), step))
+      }
+      state.extras = extras
     }
   }
 
@@ -133,11 +142,13 @@ public final class Transaction: Sendable {
     _ key: Key, height: Int, _ deliver: @escaping @Sendable (Key) -> Void
   ) -> Bool {
     guard openCount.load(ordering: .relaxed) != 0, let transaction = telling.object else { return false }
-    transaction.state.withLock { state in
-      guard state.isPostponed.insert(ObjectIdentifier(key)).inserted else { return }
-      while state.postponed.count <= height { state.postponed.append([]) }
-      state.postponed[height].append {
-        transaction.state.withLock { _ = $0.isPostponed.remove(ObjectIdentifier(key)) }
+    transaction.withState { state in
+      let extras = state.extras ?? Extras()
+      state.extras = extras
+      guard extras.isPostponed.insert(ObjectIdentifier(key)).inserted else { return }
+      while extras.postponed.count <= height { extras.postponed.append([]) }
+      extras.postponed[height].append {
+        transaction.withState { _ = $0.extras?.isPostponed.remove(ObjectIdentifier(key)) }
         deliver(key)
       }
     }
@@ -145,35 +156,59 @@ public final class Transaction: Sendable {
   }
 
   /// Calls observers, and postpones the combinations among them.
+  @inlinable @inline(__always)
+  func tell(_ call: () -> Void) {
+    let previous = unsafe Self.beginTelling(self)
+    call()
+    unsafe Self.endTelling(previous)
+  }
+
   @usableFromInline
-  func tell(_ call: () -> Void) { Self.telling.with(self, call) }
+  static func beginTelling(_ transaction: Transaction) -> UnsafeMutableRawPointer? {
+    unsafe telling.replace(transaction)
+  }
+
+  @usableFromInline
+  static func endTelling(_ previous: UnsafeMutableRawPointer?) { unsafe telling.putBack(previous) }
 
   /// Notes that one of its messages has been delivered or given up; the last one goes on with the rest.
   @usableFromInline
-  func wasTold() {
-    let isLast = state.withLock { state in
-      state.outstanding -= 1
+  func wasTold(_ count: Int = 1) {
+    let isLast = withState { state in
+      state.outstanding -= count
       return state.outstanding == 0
     }
     if isLast { goOn() }
   }
 
   private enum Work {
-    case round([Member])
     case steps([(key: ObjectIdentifier, step: any TransactionStep)])
+    case single(TransactionPart)
+    case round(TransactionParts)
     case postponed(@Sendable () -> Void)
-    case done([Member])
+    case done(TransactionParts)
   }
 
   /// Does what is left, until there is nothing or messages of a round are on their way.
-  fileprivate func goOn() {
+  ///
+  /// Called when no message is on its way, so nobody else reaches the state.
+  private func goOn() {
+    unsafe isShared = false
     while true {
-      switch state.withLock({ Self.nextWork(&$0) }) {
+      switch unsafe Self.nextWork(&state) {
       case .steps(let steps): run { for (_, step) in steps { step.perform() } }
-      case .round(let members): return deliver(members)
+      case .single(let part):
+        unsafe isShared = true
+        // Most often this thread delivers the message itself, at once.
+        guard part.core.carryOut(.commit, part, of: self) else { return wasTold() }
+        unsafe isShared = false
+        unsafe state.outstanding = 0
+      case .round(let parts):
+        unsafe isShared = true
+        return deliver(parts)
       case .postponed(let deliver): tell(deliver)
-      case .done(let members):
-        for member in members { member.source.transactionEnded() }
+      case .done(let parts):
+        parts.forEach { $0.core.transactionEnded() }
         Self.openCount.subtract(1, ordering: .relaxed)
         return
       }
@@ -181,41 +216,43 @@ public final class Transaction: Sendable {
   }
 
   private static func nextWork(_ state: inout State) -> Work {
-    if !state.steps.isEmpty {
-      let steps = state.steps
-      state.steps = []
+    if let extras = state.extras, !extras.steps.isEmpty {
+      let steps = extras.steps
+      extras.steps = []
       return .steps(steps)
     }
-    if state.members.contains(where: { $0.number != 0 }) {
-      var changed: [Member] = []
-      swap(&changed, &state.members)
-      state.index = [:]
-      if changed.contains(where: { $0.number == 0 }) {
-        // Those that nobody has set stay in the transaction until its end, or until they are set in a later round.
-        state.members = changed.filter { $0.number == 0 }
-        changed.removeAll { $0.number == 0 }
-      }
+    // Those that nobody has set stay in the transaction until its end, or until they are set in a later round.
+    if let part = state.parts.takeSingleChanged() {
+      state.outstanding = 2
+      return .single(part)
+    }
+    let changed = state.parts.takeChanged()
+    if !changed.isEmpty {
       state.outstanding = changed.count + 1
       return .round(changed)
     }
-    if let height = state.postponed.firstIndex(where: { !$0.isEmpty }) {
-      return .postponed(state.postponed[height].removeFirst())
+    if let extras = state.extras, let height = extras.postponed.firstIndex(where: { !$0.isEmpty }) {
+      return .postponed(extras.postponed[height].removeFirst())
     }
-    let rest = state.members
-    state.members = []
+    var rest = TransactionParts()
+    swap(&rest, &state.parts)
     return .done(rest)
   }
 
   /// Tells the observers of these sources.
   ///
   /// All messages take their places before the first is delivered.
-  private func deliver(_ members: [Member]) {
-    for member in members where !member.source.enqueueCommit(from: member.old, number: member.number, of: self) {
-      member.source.transactionEnded()
-      wasTold()
+  private func deliver(_ parts: TransactionParts) {
+    // One for this call, which goes on with the rest at the earliest.
+    var told = 1
+    parts.forEach { part in
+      if !part.core.carryOut(.enqueue, part, of: self) {
+        part.core.transactionEnded()
+        told += 1
+      }
     }
-    for member in members { member.source.deliverCommit() }
-    wasTold()
+    parts.forEach { part in if part.core.carryOut(.deliver, part, of: self) { told += 1 } }
+    wasTold(told)
   }
 }
 
@@ -232,12 +269,10 @@ public final class Transaction: Sendable {
 ///
 /// A throwing `body` ends the transaction too: what it had set stays set, and is told. Tasks that `body` starts are not part
 /// of the transaction.
-@discardableResult
+@discardableResult @inlinable
 public func withTransaction<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
   if Transaction.current != nil { return try body() }
-  let transaction = Transaction()
-  // Counted down when everything has been told.
-  Transaction.openCount.add(1, ordering: .relaxed)
-  defer { transaction.goOn() }
-  return try transaction.run(body)
+  let transaction = Transaction.begin()
+  defer { transaction.end() }
+  return try body()
 }

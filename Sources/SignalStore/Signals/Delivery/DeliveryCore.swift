@@ -62,10 +62,10 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var memory: Memory
 
   @inlinable
-  init(memory: Memory, pending buffering: Buffering) {
+  init(memory: Memory, pending buffering: Buffering, committing: Committing? = nil) {
     limit = buffering.limit
     unsafe self.memory = memory
-    super.init()
+    super.init(committing: committing)
   }
 
   /// How a message that was just sent goes on.

@@ -52,10 +52,14 @@ class ObserverList: @unchecked Sendable {
   /// Reached through ``withLock(_:)`` only: it is the lock that keeps accesses apart, so nothing checks that again.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var guarded = Guarded()
   /// Whether there are ``Guarded/extras``; so that those who have none do not look for them.
-  let hasExtras: Atomic<Bool>
+  @usableFromInline let hasExtras: Atomic<Bool>
+
+  /// How a transaction ends for a source that takes part in them.
+  let committing: Committing?
 
   @usableFromInline
-  init() {
+  init(committing: Committing?) {
+    self.committing = committing
     state = Atomic(0)
     hasExtras = Atomic(false)
     table = ObserverTable()

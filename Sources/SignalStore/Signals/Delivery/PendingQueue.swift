@@ -67,6 +67,10 @@ struct PendingQueue<Message>: ~Copyable {
     count += 1
   }
 
+  /// The oldest message; only while there is one.
+  @inlinable
+  var first: Pending<Message> { unsafe slot(0).pointee }
+
   /// Takes the oldest message.
   @inlinable
   mutating func popFirst() -> Pending<Message>? {
