@@ -298,15 +298,25 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
   func subscribeFromFirst(_ closure: ErasedClosure, flags: UInt64 = 0) -> Subscription {
     noticeGoneReceivers()
     let token = Subscription(source: self)
+    var own: FirstCall<Message>?
     let message: Message? = withLock { guarded in
+      let first = unsafe Kind.first(from: memory)
+      let isFree = first != nil && begin()
+      if let first, !isFree, FirstValue.isAtOnce, flags & Stamp.endsAfterNext == 0 {
+        let call = FirstCall<Message>(closure, isStaged: flags & Stamp.staged != 0)
+        own = call
+        _ = append(call.closure, flags: flags & ~Stamp.staged, token: token, &guarded)
+        return first
+      }
       let order = append(closure, flags: flags, token: token, &guarded)
-      guard let message = unsafe Kind.first(from: memory) else { return nil }
-      if begin() { return message }
-      push(message, target: order, &guarded)
+      if isFree { return first }
+      if let first { push(first, target: order, &guarded) }
       return nil
     }
     watcher?.deliver()
-    if let message {
+    if let own, let message {
+      own.begin(with: message) { isActive(token) }
+    } else if let message {
       callAlone(token, message)
       finish()
     } else {

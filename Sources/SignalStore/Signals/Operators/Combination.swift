@@ -42,6 +42,8 @@ final class Combination<Result: Sendable>: Sendable {
     ///
     /// Each gives back what it replaced, to be released after the lock.
     var takers: [@Sendable () -> (any Sendable)?] = []
+    /// Results wait until all sources have been subscribed to.
+    var isAttaching = true
   }
 
   private let link = Link()
@@ -67,32 +69,32 @@ final class Combination<Result: Sendable>: Sendable {
     let postpones = Transaction.postpone(self, height: height.current) { $0.takeOver() }
     // What is replaced is released after the lock.
     var value: Value? = value
-    let result: Result? = state.withLock { state in
+    let (result, waits): (Result?, Bool) = state.withLock { state in
       // The first value of a source is that of now, and no change.
       let isFirst = part.current == nil
       if !isFirst, postpones || part.staged != nil {
         if part.staged == nil { state.takers.append { Self.takeOver(part) } }
         swap(&value, &part.staged)
-        return nil
+        return (nil, state.isAttaching)
       }
       swap(&value, &part.current)
-      if isFirst, start == .future { return nil }
-      return enqueueResult()
+      if isFirst, start == .future { return (nil, state.isAttaching) }
+      return (enqueueResult(), state.isAttaching)
     }
     withExtendedLifetime(result) {}
-    results.deliver()
+    if !waits { results.deliver() }
   }
 
   /// Takes over all that was put aside.
   private func takeOver() {
-    let replaced = state.withLock { state in
+    let (replaced, waits) = state.withLock { state in
       let takers = state.takers
-      if takers.isEmpty { return ([], nil) as ([(any Sendable)?], Result?) }
+      if takers.isEmpty { return (([], nil) as ([(any Sendable)?], Result?), state.isAttaching) }
       state.takers = []
-      return (takers.map { $0() }, enqueueResult())
+      return ((takers.map { $0() }, enqueueResult()), state.isAttaching)
     }
     withExtendedLifetime(replaced) {}
-    results.deliver()
+    if !waits { results.deliver() }
   }
 
   private static func takeOver<Value>(_ part: CombinationPart<Value>) -> (any Sendable)? {
@@ -109,8 +111,13 @@ final class Combination<Result: Sendable>: Sendable {
     return result
   }
 
-  /// Runs `attach`, which subscribes to all sources, and finds out how many combinations are among them.
-  func measuringHeight(_ attach: () -> Void) { height.measure(attach) }
+  /// Runs `attach`, which subscribes to all sources, finds out how many combinations are among them, and only then tells
+  /// what came meanwhile: what the observer sends in turn has to reach all of them.
+  func attachingAll(_ attach: () -> Void) {
+    height.measure { FirstValue.atOnce(attach) }
+    state.withLock { $0.isAttaching = false }
+    results.deliver()
+  }
 
   /// The token for the subscriber.
   func token() -> Subscription { link.token() }

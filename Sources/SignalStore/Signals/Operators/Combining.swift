@@ -49,7 +49,7 @@ func latest<each Source: ReadableSource>(
     func attach<One: ReadableSource>(_ source: One, _ part: CombinationPart<One.Message>) {
       combination.attach(source, part)
     }
-    combination.measuringHeight { repeat attach(each source, each parts.parts) }
+    combination.attachingAll { repeat attach(each source, each parts.parts) }
     return combination.token()
   }
 }
@@ -90,7 +90,7 @@ func latest<End: Ending, each Message: Sendable>(
               }
             })))
     }
-    repeat attach(each source, each kept.latest)
+    relay.attachingAll { FirstValue.atOnce { repeat attach(each source, each kept.latest) } }
     return relay.token()
   }
 }
@@ -132,7 +132,7 @@ public func combineLatest<Source: ReadableSource>(_ sources: [Source]) -> Derive
       let all = parts.compactMap(\.current)
       return all.count == parts.count ? all : nil
     }
-    combination.measuringHeight {
+    combination.attachingAll {
       for (source, part) in zip(sources, parts) { combination.attach(source, part) }
     }
     return combination.token()
@@ -204,14 +204,13 @@ extension SignalSource {
   ) -> DerivedSignal<(Message, Other.Message), End> where Other.End == Never {
     DerivedSignal { sink in
       let relay = Relay<Other.Message?, (Message, Other.Message), End>(nil, into: sink)
-      relay.hold(
-        other.attach(
-          Sink { latest in
-            relay.change {
-              $0 = latest
-              return nil
-            }
-          }))
+      let sink = Sink<Other.Message, Never> { latest in
+        relay.change {
+          $0 = latest
+          return nil
+        }
+      }
+      relay.hold(FirstValue.atOnce { other.attach(sink) })
       relay.hold(
         attach(
           Sink(

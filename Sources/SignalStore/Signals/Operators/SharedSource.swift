@@ -118,7 +118,10 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
       case .done: return
       case .wait(let semaphore): semaphore.wait()
       case .open(let connection):
-        let token = SharedWork.running(self) { source(connection.sink) }
+        let token = SharedWork.running(self) {
+          // What is remembered is there for whoever subscribes next, as soon as it is connected.
+          hub.remembers ? FirstValue.atOnce { source(connection.sink) } : source(connection.sink)
+        }
         let late: Subscription? = state.withLock { state in
           state.isWorking = false
           guard state.connection === connection else { return token }

@@ -116,7 +116,7 @@ private final class Switch<Inner: Sendable, End: Ending>: Sendable {
           return $0.innerHasEnded
         }
       })
-    relay.hold(height.measure { attachOuter(sink) })
+    relay.attachingAll { relay.hold(height.measure { FirstValue.atOnce { attachOuter(sink) } }) }
     return relay.token()
   }
 

@@ -48,12 +48,6 @@ struct OperatorCase: Sendable {
     (self.model, self.isTimed) = (model, isTimed)
   }
 
-  /// Whether it begins when its parts have told their values, which another thread may do later, and until then keeps only
-  /// the last value of each; see delivery rule 15.
-  var mayConflate: Bool {
-    ["combineLatest", "combine", "flatMapLatest", "switchToLatest"].contains(name) || variant.hasSuffix("a signal")
-  }
-
   /// The operator on a source; nil when a source of this kind does not have it.
   func apply(to form: SourceForm, _ clock: ManualClock) -> Outcome? {
     switch form {
@@ -175,21 +169,26 @@ let operatorCases: [OperatorCase] = [
     finite: { s, _ in out(merge([s, DerivedSignal.never])) }),
   OperatorCase(
     "combineLatest", signal: { s, _ in out(combineLatest(messages: s, other()).map { $0 + $1 }) },
-    property: { s, _ in out(combineLatest(s, other()).map { $0 + $1 }) }),
+    property: { s, _ in out(combineLatest(s, other()).map { $0 + $1 }) },
+    finite: { s, _ in out(combineLatest(messages: s, other().finite()).map { $0 + $1 }) }),
   OperatorCase(
-    "combineLatest", "messages", property: { s, _ in out(combineLatest(messages: other(), s).map { $0 + $1 }) }),
+    "combineLatest", "messages", property: { s, _ in out(combineLatest(messages: other(), s).map { $0 + $1 }) },
+    finite: { s, _ in out(combineLatest(messages: other().finite(), s).map { $0 + $1 }) }),
   OperatorCase("combineLatest", "array", property: { s, _ in out(combineLatest([s]).map { $0[0] }) }),
   OperatorCase("combine", writable: { s, _ in out(combine(s, other()).map { $0 + $1 }) }),
   OperatorCase(
     "withLatest", "from", signal: { s, _ in out(s.withLatest(from: other()).map { $0 + $1 }) },
-    property: { s, _ in out(s.withLatest(from: other()).map { $0 + $1 }) }),
+    property: { s, _ in out(s.withLatest(from: other()).map { $0 + $1 }) },
+    finite: { s, _ in out(s.withLatest(from: other()).map { $0 + $1 }) }),
   OperatorCase(
     "withLatest", "fromMessagesOf", signal: { s, _ in out(s.withLatest(fromMessagesOf: other()).map { $0 + $1 }) },
-    property: { s, _ in out(s.withLatest(fromMessagesOf: other()).map { $0 + $1 }) }),
+    property: { s, _ in out(s.withLatest(fromMessagesOf: other()).map { $0 + $1 }) },
+    finite: { s, _ in out(s.withLatest(fromMessagesOf: other()).map { $0 + $1 }) }),
   OperatorCase(
     "withLatest", "fromMessagesOf a signal",
     signal: { s, _ in out(s.withLatest(fromMessagesOf: other().erased).map { $0 + $1 }) },
-    property: { s, _ in out(s.withLatest(fromMessagesOf: other().erased).map { $0 + $1 }) }),
+    property: { s, _ in out(s.withLatest(fromMessagesOf: other().erased).map { $0 + $1 }) },
+    finite: { s, _ in out(s.withLatest(fromMessagesOf: other().erased).map { $0 + $1 }) }),
   OperatorCase(
     "with", signal: { s, _ in out(s.with(weak: somebody).map { $1 }) },
     property: { s, _ in out(s.with(weak: somebody).map { $1 }) }),
@@ -222,29 +221,47 @@ let operatorCases: [OperatorCase] = [
           let token = s.subscribe { sink.message($0) }
           return { token.cancel() }
         })
+    },
+    finite: { s, _ in
+      out(
+        DerivedSignal<Int, Completion>.connecting { sink in
+          let token = s.attach(sink)
+          return { token.cancel() }
+        })
     }),
   OperatorCase(
     "flatMapLatest", "into properties", signal: { s, _ in out(s.flatMapLatest { Property($0) }) },
     property: { s, _ in out(s.flatMapLatest { Property($0) } as DerivedProperty) },
-    writable: { s, _ in out(s.flatMapLatest(writable: { Property($0) })) }),
+    writable: { s, _ in out(s.flatMapLatest(writable: { Property($0) })) },
+    finite: { s, _ in out(s.flatMapLatest { Property($0) }) }),
   OperatorCase(
     "flatMapLatest", "into signals", signal: { s, _ in out(s.flatMapLatest { Property($0).filter { _ in true } }) },
-    property: { s, _ in out(s.flatMapLatest { n -> DerivedSignal<Int, Never> in Property(n).filter { _ in true } }) }),
+    property: { s, _ in out(s.flatMapLatest { n -> DerivedSignal<Int, Never> in Property(n).filter { _ in true } }) },
+    finite: { s, _ in out(s.flatMapLatest { Property($0).filter { _ in true } }) }),
+  OperatorCase(
+    "flatMapLatest", "into finite signals", signal: { s, _ in out(s.flatMapLatest { DerivedSignal.just($0) }) },
+    property: { s, _ in out(s.flatMapLatest { DerivedSignal.just($0) }) },
+    finite: { s, _ in out(s.flatMapLatest { DerivedSignal.just($0) }) }),
   OperatorCase(
     "switchToLatest", signal: { s, _ in out(s.map { Property($0) }.switchToLatest()) },
-    property: { s, _ in out(s.map { Property($0) }.switchToLatest()) }),
+    property: { s, _ in out(s.map { Property($0) }.switchToLatest()) },
+    finite: { s, _ in out(s.map { Property($0) }.switchToLatest()) }),
   OperatorCase(
     "debounce", signal: { s, clock in out(s.debounce(for: second, clock: clock)) },
-    property: { s, clock in out(s.debounce(for: second, clock: clock)) }, isTimed: true),
+    property: { s, clock in out(s.debounce(for: second, clock: clock)) },
+    finite: { s, clock in out(s.debounce(for: second, clock: clock)) }, isTimed: true),
   OperatorCase(
     "throttle", signal: { s, clock in out(s.throttle(for: second, clock: clock)) },
-    property: { s, clock in out(s.throttle(for: second, clock: clock)) }, isTimed: true),
+    property: { s, clock in out(s.throttle(for: second, clock: clock)) },
+    finite: { s, clock in out(s.throttle(for: second, clock: clock)) }, isTimed: true),
   OperatorCase(
     "delay", signal: { s, clock in out(s.delay(by: second, clock: clock)) },
-    property: { s, clock in out(s.delay(by: second, clock: clock)) }, isTimed: true),
+    property: { s, clock in out(s.delay(by: second, clock: clock)) },
+    finite: { s, clock in out(s.delay(by: second, clock: clock)) }, isTimed: true),
   OperatorCase(
     "delay", "each", signal: { s, clock in out(s.delay(clock: clock) { _ in second }) },
-    property: { s, clock in out(s.delay(clock: clock) { _ in second }) }, isTimed: true),
+    property: { s, clock in out(s.delay(clock: clock) { _ in second }) },
+    finite: { s, clock in out(s.delay(clock: clock) { _ in second }) }, isTimed: true),
   OperatorCase(
     "delivered", signal: { s, _ in out(s.delivered(on: .inline)) }, property: { s, _ in out(s.delivered(on: .inline)) },
     finite: { s, _ in out(s.delivered(on: .inline)) }),

@@ -20,6 +20,8 @@ struct SourceUnderTest: Sendable {
   let send: @Sendable (Int) -> Void
   /// The observers of what it is made of.
   let observerCount: @Sendable () -> Int
+  /// What is set, for a source that reads it late.
+  var storage: Property<Int>?
 }
 
 /// A kind of source, and how to make one.
@@ -27,11 +29,7 @@ struct SourceCase: Sendable, CustomTestStringConvertible {
   let name: String
   let make: @Sendable () -> SourceUnderTest
   var testDescription: String { name }
-  /// Whether it begins when its parts have told their values, as ``OperatorCase/mayConflate``.
-  var mayConflate: Bool {
-    ["combined property", "inner signal", "inner property"].contains(name) || readsLate
-  }
-  /// Whether it reads its value when it tells that it has changed.
+  /// Whether it reads its value when it tells that it has changed: of two sets it may tell the later one twice.
   var readsLate: Bool { name == "storage made readable" }
 
   /// A source over a signal.
@@ -111,7 +109,7 @@ let sourceCases: [SourceCase] = [
     let changed = storage.plain.toVoid()
     return SourceUnderTest(
       form: .property(changed.readable { storage.value }), first: [1], send: { storage.value = $0 },
-      observerCount: { storage.observerCount })
+      observerCount: { storage.observerCount }, storage: storage)
   },
   .property("Property") { writable($0) },
   .property("part of a property") { writable($0[\.self]) },
@@ -135,6 +133,8 @@ let sourceCases: [SourceCase] = [
       form: .finite(signal.erased), send: { signal.send($0) }, observerCount: { signal.observerCount })
   },
   .property("property made finite") { .finite($0.finite()) },
+  .signal("combined finite signals") { .finite(combineLatest(messages: $0.finite(), Property(0).finite()).map { $0.0 }) },
+  .signal("inner finite signal") { signal in .finite(Property(0).flatMapLatest { _ in signal.finite() }) },
 ]
 
 extension SourceCase {
