@@ -86,7 +86,7 @@ private func whileDelivering(_ properties: [Property<Int>], _ body: () -> Void) 
     withExtendedLifetime(token) {}
   }
 
-  @Test func `15 what a map is made of while it begins waits behind the first value`() {
+  @Test func `15 what comes while a part begins waits behind the first value`() {
     let a = Property(0)
     let log = Log<Int>()
     let isFirst = Box(true)

@@ -133,7 +133,9 @@ let sourceCases: [SourceCase] = [
       form: .finite(signal.erased), send: { signal.send($0) }, observerCount: { signal.observerCount })
   },
   .property("property made finite") { .finite($0.finite()) },
-  .signal("combined finite signals") { .finite(combineLatest(messages: $0.finite(), Property(0).finite()).map { $0.0 }) },
+  .signal("combined finite signals") {
+    .finite(combineLatest(messages: $0.finite(), Property(0).finite()).map { $0.0 })
+  },
   .signal("inner finite signal") { signal in .finite(Property(0).flatMapLatest { _ in signal.finite() }) },
 ]
 
