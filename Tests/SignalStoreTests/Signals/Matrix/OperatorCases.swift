@@ -273,7 +273,8 @@ let operatorCases: [OperatorCase] = [
         s.transform { (sink: Sink<Int, Completion>) in Sink(message: { sink.message($0) }, end: sink.end) })
     }),
   OperatorCase(
-    "erased", signal: { s, _ in out(s.erased) }, property: { s, _ in out(s.erased) }, finite: { s, _ in out(s.erased) }),
+    "erased", signal: { s, _ in out(s.erased) }, property: { s, _ in out(s.erased) },
+    finite: { s, _ in out(s.erased) }),
   OperatorCase("readOnly", property: { s, _ in out(s.readOnly) }),
   OperatorCase("fromCurrent", property: { s, _ in out(s.fromCurrent) }),
   OperatorCase("plain", property: { s, _ in out(s.plain) }, model: { Array($0.dropFirst()) }),
