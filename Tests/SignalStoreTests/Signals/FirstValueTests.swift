@@ -118,7 +118,7 @@ private func whileDelivering(_ properties: [Property<Int>], _ body: () -> Void) 
       }
       return value
     }
-    let token = combineLatest(slow, other).subscribe { log.add($0.0) }
+    let token = combineLatest(other, slow).subscribe { log.add($0.1) }
     #expect(log.entries == [1, 2])
     a.value = 3
     #expect(log.entries == [1, 2, 3])
