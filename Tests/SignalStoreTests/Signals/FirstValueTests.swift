@@ -12,7 +12,11 @@ private func whileDelivering(_ properties: [Property<Int>], _ body: () -> Void) 
   for property in properties {
     over.enter()
     Thread.detachNewThread {
+      let isFirst = Box(true)
       let token = property.subscribe(from: .future) { _ in
+        // What is set meanwhile is delivered here too, and does not wait.
+        guard isFirst.value else { return }
+        isFirst.value = false
         inside.signal()
         goOn.wait()
       }
