@@ -53,7 +53,7 @@ final class Shell {
   /// Starts a line that goes on, and gives it time to begin.
   func start(_ line: String) throws {
     let number = begin(line)
-    try write("\(local(line)) >\(number).out 2>\(number).err </dev/null & started=\"$started $!\"")
+    try write("\(local(line)) >\(number).out 2>\(number).err </dev/null & started=\"$! $started\"")
     let end = ContinuousClock.now + Self.silence
     while text("\(number).out").isEmpty, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
   }
@@ -66,7 +66,8 @@ final class Shell {
   /// Stops what goes on, when it has had time to put out the rest.
   func settle() throws {
     Thread.sleep(forTimeInterval: 1)
-    // Whatever runs tests may have blocked the signals that ask.
+    // The newest first, so that the end of one is not seen by those that watch it. And whatever runs tests may have blocked
+    // the signals that ask.
     try write("kill -KILL $started; wait $started 2>/dev/null; echo >settled")
     try wait { self.text("settled") == "\n" }
   }
