@@ -42,7 +42,8 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(
       name: "SignalHTTP",
-      dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore"],
+      // Signals too, though SignalStore exports it: what is inlined from it here has to be compiled anew when it changes.
+      dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore", "Signals"],
       exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
       resources: [
         .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),
@@ -51,7 +52,7 @@ let package = Package(
     .executableTarget(
       name: "signal-server",
       dependencies: [
-        "CEL", "JSON", "SignalHTTP", "SignalStore",
+        "CEL", "JSON", "SignalHTTP", "SignalStore", "Signals",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],
