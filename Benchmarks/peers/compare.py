@@ -74,6 +74,7 @@ def main():
     try:
         if wanted:
             servers.Ruler.binary = build(folder, "fanout.c")
+            servers.Ruler.commands = build(folder, "commands.c")
             servers.SignalServer.allocations = build(folder, "allocations.c", "-shared", "-fPIC", "-ldl")
         with open(options.results, "a", encoding="utf-8") as file:
             def keep(row, server, value, **more):

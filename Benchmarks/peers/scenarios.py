@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import time
 
-from servers import Failed, Mosquitto, MicroWebSockets, Nats, Nginx, Redis, Ruler, SignalServer
+from servers import Failed, Mosquitto, MicroWebSockets, Nats, Nginx, Redis, Ruler, SignalServer, output
 
 PEERS = {kind.name: kind for kind in (MicroWebSockets, Nats, Mosquitto, Redis, Nginx)}
 
@@ -197,6 +197,21 @@ def put(run):
             delivered = ruler.result()["before"]
         run.keep("put10.cpu", server.name, cpu * 1e6 / count, requests=count, delivered=delivered)
         run.keep("put10.rate", server.name, rate / 1e3)
+
+
+def commands(run):
+    """`get` and `set` of 200 bytes on 64 WebSockets with 16 in flight, beside Redis' GET and SET."""
+    def measure(server):
+        for verb in ("set", "get"):
+            before = server.cpu()
+            result = json.loads(output(Ruler.commands, "--peer", server.peer, "--port", str(server.port), "--verb", verb,
+                                       "--seconds", str(run.options.seconds)))
+            cpu = server.cpu() - before
+            run.keep(f"command.{verb}.cpu", server.name, cpu * 1e6 / result["answers"], answers=result["answers"])
+            run.keep(f"command.{verb}.rate", server.name, result["per_s"] / 1e3)
+
+    for server in run.rounds(run.with_peers("redis")):
+        run.attempt(server, measure)
 
 
 def allocations(run):
@@ -484,5 +499,5 @@ def soak(run):
     run.keep("soak.cpu", "signal", used)
 
 
-ALL = {"fanout": fanout, "latency": latency, "get": get, "put": put, "allocations": allocations, "idle": idle,
+ALL = {"fanout": fanout, "latency": latency, "get": get, "put": put, "commands": commands, "allocations": allocations, "idle": idle,
        "storm": storm, "paths": paths, "properties": properties, "loops": loops, "start": start, "soak": soak}

@@ -281,7 +281,7 @@ class Nginx(Server):
 class Ruler:
     """A run of `fanout` against a server. Between `ready` and `result` it publishes; until `close` it stays."""
 
-    binary = ""
+    binary = commands = ""
 
     def __init__(self, server, channel, *options, path=None):
         self.command = [self.binary, "--pause", "--peer", server.peer, "--port", str(server.port),

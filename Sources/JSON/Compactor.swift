@@ -13,9 +13,10 @@ struct Compactor: ~Copyable {
   /// Bytes in the buffer.
   private var used = 0
   /// The start of the run that comes next, in the source.
-  private var runStart = 0
+  private var runStart: Int
 
-  init() {}
+  /// - Parameter start: Where in the source the text begins.
+  init(from start: Int = 0) { runStart = start }
 
   /// Whether there has been no white space before the end of the value.
   var isCompact: Bool { runStart == 0 }

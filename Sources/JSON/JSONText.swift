@@ -48,6 +48,21 @@ public struct JSONText: Sendable {
     try self.init(validating: source.utf8.span, limits: limits)
   }
 
+  /// The value that begins at an offset of a longer source, and the offset behind it; nil when it is not valid, or beyond
+  /// the limits.
+  static func prefix(of source: Span<UInt8>, from start: Int, _ limits: JSONLimits) -> (JSONText, end: Int)? {
+    guard start < source.count else { return nil }
+    var compactor = Compactor(from: start)
+    guard
+      let end = try? Validator.validateValue(
+        source, from: start, depthLimit: limits.depth, digitLimit: limits.digits, &compactor),
+      end - start <= min(limits.bytes, JSONLimits.bytesCeiling)
+    else { return nil }
+    return (JSONText(compacted: compactor.finish(source, valueEnd: end)), end)
+  }
+
+  private init(compacted bytes: [UInt8]) { self.bytes = bytes }
+
   private static func validate(
     _ source: Span<UInt8>, _ limits: JSONLimits, _ compactor: inout Compactor
   ) throws(JSONError) -> Int {

@@ -14,8 +14,20 @@ enum Validator {
   static func validate(
     _ source: Span<UInt8>, depthLimit: Int, digitLimit: Int, _ compactor: inout Compactor
   ) throws(JSONError) -> Int {
+    let start = try skipWhiteSpace(source, from: 0, &compactor)
+    let position = try validateValue(
+      source, from: start, depthLimit: depthLimit, digitLimit: digitLimit, &compactor)
+    let end = source.skipWhiteSpace(from: position)
+    guard end == source.count else { throw JSONError(.trailingBytes, at: end) }
+    return position
+  }
+
+  /// Checks the value that begins at an offset inside a source, reports the white space in it, and returns where it ends.
+  static func validateValue(
+    _ source: Span<UInt8>, from start: Int, depthLimit: Int, digitLimit: Int, _ compactor: inout Compactor
+  ) throws(JSONError) -> Int {
     var nesting = Nesting()
-    var position = try skipWhiteSpace(source, from: 0, &compactor)
+    var position = start
 
     values: while true {
       // `position` is inside the source and is the first byte of a value.
@@ -73,12 +85,8 @@ enum Validator {
         nesting.pop()
         position += 1
       }
-      break
+      return position
     }
-
-    let end = source.skipWhiteSpace(from: position)
-    guard end == source.count else { throw JSONError(.trailingBytes, at: end) }
-    return position
   }
 
   /// The offset of the next byte that is not white space; refuses the end of the source.

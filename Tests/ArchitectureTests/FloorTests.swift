@@ -55,6 +55,17 @@ struct FloorTests {
     }
   }
 
+  @Test func `routes and sessions have no store but go through the commands`() {
+    let observers: Set = ["PropertyWait.swift"]
+    for file in SourceTree.sources where file.path.hasPrefix("Sources/SignalHTTP/API/") {
+      let name = String(file.path.split(separator: "/").last ?? "")
+      guard !name.hasPrefix("Commands"), !observers.contains(name) else { continue }
+      for (index, line) in file.lines.enumerated() where SourceFile.code(of: line).contains("store.") {
+        Issue.record("\(file):\(index + 1): the store is used outside of Commands")
+      }
+    }
+  }
+
   /// The files of SignalHTTP with their folder; a folder that the table does not know is an issue.
   private static func foldersOfSignalHTTP() -> [(file: SourceFile, name: String, folder: Floors.Folder)] {
     SourceTree.sources.filter { $0.parts[1] == "SignalHTTP" }.compactMap { file in

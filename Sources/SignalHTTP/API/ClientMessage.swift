@@ -14,24 +14,30 @@ struct SubscribeRequest {
   var delivery = DeliveryRequest()
 }
 
-/// What a `patch` command asks for.
+/// What a patch asks for, in a request or a command.
 struct PatchRequest: Equatable {
-  let path: PropertyPath
-  let patch: ValuePatch
-  let condition: Condition
-  let filter: String?
-  let always: Bool
-  let ttl: Duration?
-  let holder: Holder?
+  var path: PropertyPath
+  var patch: ValuePatch
+  var condition: Condition
+  var filter: String?
+  var always: Bool
+  var ttl: Duration?
+  var holder: Holder?
 
-  init(_ members: inout JSONMembers, _ configuration: LiveConfiguration, holder: Holder) throws(Problem) {
-    path = try members.path("path", limits: configuration.paths)
-    patch = try ValuePatch(&members)
-    condition = try members.condition()
-    filter = try members.string("if")
-    always = try members.bool("always") ?? false
-    ttl = try members.duration("ttl")
-    self.holder = try members.holder(holder)
+  /// What it does to the property, once the value is made.
+  func action(setting value: JSONText) -> PropertyStore.Operation.Action {
+    .set(value, always: always, ttl: ttl, holder: holder)
+  }
+}
+
+extension PatchRequest {
+  /// Takes the members of a `patch` command, all but what names it.
+  init(_ members: inout JSONMembers, _ configuration: LiveConfiguration, holder: Holder?) throws(Problem) {
+    self.init(
+      path: try members.path("path", limits: configuration.paths), patch: try ValuePatch(&members),
+      condition: try members.condition(), filter: try members.string("if"),
+      always: try members.bool("always") ?? false, ttl: try members.duration("ttl"),
+      holder: try members.holder(holder))
   }
 }
 
@@ -73,7 +79,7 @@ struct ClientMessage {
   ///   - operationLimit: Operations of one transaction at most.
   ///   - holder: The connection, as the holder of what it sets with `"hold":true`.
   init(
-    _ text: Span<UInt8>, configuration: LiveConfiguration, operationLimit: Int, holder: Holder
+    _ text: Span<UInt8>, configuration: LiveConfiguration, operationLimit: Int, holder: Holder?
   ) throws(Refusal) {
     let tree: JSONTree
     do {
@@ -102,7 +108,7 @@ struct ClientMessage {
 
   private static func command(
     _ type: String, _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration,
-    _ operationLimit: Int, _ holder: Holder
+    _ operationLimit: Int, _ holder: Holder?
   ) throws(Problem) -> ClientCommand {
     let paths = configuration.paths
     switch type {

@@ -19,7 +19,7 @@ final class EventStreamSession: EventStreamHandler {
   func opened(_ stream: EventStream, on loop: isolated EventLoop) {
     self.stream = stream
     let wire = Wire.eventStream(chunked: stream.isChunked)
-    var block = FrameBlock(wire, epoch: service.store.epoch)
+    var block = FrameBlock(wire, epoch: service.commands.epoch)
     switch subscription {
     case .properties(let options, let request):
       let membership = subscriptions.add(options, request, id: 1, wire: wire, subscriber: self, on: loop)

@@ -4,7 +4,9 @@ import SignalStore
 
 /// The list (`docs/protocol.md` §2.2), transactions (§2.3) and the beginning of an event stream (§2.4).
 extension LiveAPI {
-  func listProperties(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
+  func listProperties(
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller
+  ) throws(APIError) {
     let query = try Query(head, ["match", "where", "limit", "after"])
     let limits = service.configuration.limits
     let limit = try query.integer("limit", in: 1...limits.listLimit) ?? limits.listDefault
@@ -12,7 +14,7 @@ extension LiveAPI {
     let after = try query.path("after", service.configuration)
     var filter: Filter?
     if let source = try query.one("where") {
-      let compiled = try problem { () throws(Problem) in try service.filter(source) }
+      let compiled = try problem { () throws(Problem) in try service.commands.filter(source) }
       guard compiled.isListable else {
         throw .problem(Problem(.badFilter, "In a list there is no oldValue and no op."))
       }
@@ -22,7 +24,8 @@ extension LiveAPI {
       throw .problem(Problem(.notAcceptable, "The list is application/json or application/x-ndjson."))
     }
     let page = PropertyListPage(
-      service.store.snapshot(), patterns.isEmpty ? [.all] : patterns, filter, after: after, limit: limit, limits,
+      service.commands.snapshot(as: caller), patterns.isEmpty ? [.all] : patterns, filter, after: after, limit: limit,
+      limits,
       asLines: type == 1)
     response.begin(.ok)
     response.field("Content-Type", type == 0 ? "application/json" : "application/x-ndjson")
@@ -36,23 +39,23 @@ extension LiveAPI {
   }
 
   func transact(
-    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
+    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller
   ) throws(APIError) {
     _ = try Query(head, [])
     try refuseEncoding(head)
     let body = try body.read()
     let operations = try problem { () throws(Problem) in
       try body.withSpan { bytes throws(Problem) in
-        try TransactionRequest.operations(bytes, service.configuration, limit: service.store.limits.operations)
+        try TransactionRequest.operations(bytes, service.configuration, limit: service.commands.limits.operations)
       }
     }
-    let result = try problem { () throws(Problem) in try service.carryOut(operations) }
+    let result = try problem { () throws(Problem) in try service.commands.execute(operations, as: caller) }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendRevision(result.revision, &response)
     var text: [UInt8] = []
     text.append(literal: #"{"revision":""#)
-    Cursor(epoch: service.store.epoch, revision: result.revision).write(to: &text)
+    cursor(result.revision).write(to: &text)
     text.append(literal: #"","changed":"#)
     text.appendJSON(result.results.count { $0.outcome != .unchanged })
     text.append(UInt8(ascii: "}"))

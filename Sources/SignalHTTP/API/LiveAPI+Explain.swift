@@ -6,7 +6,7 @@ import SignalStore
 /// What an expression means to the server: `POST /expressions/explain` (`docs/protocol.md` §2.8).
 extension LiveAPI {
   func explain(
-    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
+    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller
   ) throws(APIError) {
     _ = try Query(head, [])
     try refuseEncoding(head)
@@ -17,10 +17,10 @@ extension LiveAPI {
     var text: [UInt8] = []
     let revision: Revision
     if request.isFormula {
-      revision = service.store.revision
-      explainFormula(request.expression, to: &text)
+      revision = service.commands.revision
+      explainFormula(request.expression, as: caller, to: &text)
     } else {
-      let snapshot = service.store.snapshot()
+      let snapshot = service.commands.snapshot(as: caller)
       revision = snapshot.revision
       explainFilter(request, snapshot, to: &text)
     }
@@ -78,16 +78,16 @@ extension LiveAPI {
     text.append(UInt8(ascii: "}"))
   }
 
-  private func explainFormula(_ source: String, to text: inout [UInt8]) {
+  private func explainFormula(_ source: String, as caller: Caller, to text: inout [UInt8]) {
     let program: Program
     do throws(CELError) {
-      program = try service.formulaProgram(source)
+      program = try service.commands.formulaProgram(source)
     } catch {
       return appendInvalid(error.message, error, in: source, to: &text)
     }
     let formula: Formula
     do throws(Problem) {
-      formula = try service.formula(program)
+      formula = try service.commands.formula(program)
     } catch {
       return appendInvalid(error.detail, nil, in: source, to: &text)
     }
@@ -98,7 +98,7 @@ extension LiveAPI {
       text.appendJSON("\(input)")
     }
     text.append(UInt8(ascii: "]"))
-    switch formula.evaluate({ service.store.get($0) }) {
+    switch formula.evaluate({ service.commands.read(bytes: $0.bytes.span, as: caller).value }) {
     case .value(let value):
       text.append(literal: #","value":"#)
       text.appendJSON(value)

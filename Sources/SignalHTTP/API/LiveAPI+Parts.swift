@@ -4,14 +4,14 @@ import SignalStore
 
 /// What the routes have in common: paths, values, validators, and turning errors into refusals.
 extension LiveAPI {
-  func read(_ encoded: ByteView) throws(APIError) -> (value: StoredValue?, revision: Revision) {
+  func read(_ encoded: ByteView, as caller: Caller) throws(APIError) -> (value: StoredValue?, revision: Revision) {
     // A path without an escape is looked up as it stands: nothing is allocated, and what is no path is not found.
     if encoded.firstIndex(of: UInt8(ascii: "%")) == nil {
-      let (value, revision) = encoded.withSpan { service.store.read(bytes: $0) }
+      let (value, revision) = encoded.withSpan { service.commands.read(bytes: $0, as: caller) }
       if value != nil { return (value, revision) }
     }
     let path = try propertyPath(encoded)
-    return service.store.read(bytes: path.bytes.span)
+    return service.commands.read(bytes: path.bytes.span, as: caller)
   }
 
   func propertyPath(_ encoded: ByteView) throws(APIError) -> PropertyPath {
@@ -101,7 +101,7 @@ extension LiveAPI {
   }
 
   /// A point in the store's history.
-  func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: service.store.epoch, revision: revision) }
+  func cursor(_ revision: Revision) -> Cursor { service.commands.cursor(revision) }
 
   func isModified(_ stored: StoredValue, _ head: borrowing RequestHead) -> Bool {
     guard let date = date(.ifModifiedSince, head) else { return true }

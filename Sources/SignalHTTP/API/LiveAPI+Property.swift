@@ -5,7 +5,8 @@ import SignalStore
 /// One property: `/properties/{path}` (`docs/protocol.md` §2.1).
 extension LiveAPI {
   func getProperty(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
+    as caller: Caller
   ) throws(APIError) -> Disposition {
     let query = try Query(head, ["pointer", "since", "wait", "until", "watchers"])
     if query.has("since") || query.has("wait") || query.has("until") {
@@ -16,7 +17,7 @@ extension LiveAPI {
     }
     let asksForWatchers = try query.bool("watchers") == true
     let pointer = try query.one("pointer")
-    let (found, revision) = try read(encoded)
+    let (found, revision) = try read(encoded, as: caller)
     let path = if let found { found.path } else { try propertyPath(encoded) }
     if asksForWatchers {
       // Also when there is no such property: whoever provides it wants to know before it sets it.
@@ -32,14 +33,15 @@ extension LiveAPI {
     _ head: borrowing RequestHead, _ response: inout ResponseWriter
   ) throws(APIError) {
     // RFC 9110 §13.2.1: conditions are judged only where the answer without them would be a success.
-    guard let found else { throw .problem(service.notFound(path, at: revision)) }
+    guard let found else { throw .problem(service.commands.notFound(path, at: revision)) }
     let value = if let pointer { try part(of: found.value, pointer, at: revision) } else { found.value }
     // RFC 9110 §13.2.2: If-Match or, without it, If-Unmodified-Since; then If-None-Match or, without it,
     // If-Modified-Since.
     let isMatched = try matches(.ifMatch, head, found, .strong)
-    if isMatched == false || (isMatched == nil && !unmodifiedSince(head).holds(for: found, in: service.store.epoch)) {
+    if isMatched == false || (isMatched == nil && !unmodifiedSince(head).holds(for: found, in: service.commands.epoch))
+    {
       var problem = Problem(.preconditionFailed, "The condition does not hold for the present value.")
-      problem.current = service.currentText(found)
+      problem.current = service.commands.currentText(found)
       problem.cursor = cursor(revision)
       throw .problem(problem)
     }
@@ -56,7 +58,8 @@ extension LiveAPI {
   }
 
   func putProperty(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
+    as caller: Caller
   ) throws(APIError) {
     let query = try Query(head, ["always", "if", "ttl"])
     let path = try propertyPath(encoded)
@@ -67,7 +70,7 @@ extension LiveAPI {
     let (condition, filter) = try conditions(head, query, body)
     let (action, count) = isFormula ? try define(query, body) : try set(query, body)
     let request = OperationRequest(action, path, if: condition, filter: filter)
-    let result = try problem { () throws(Problem) in try service.carryOut(request) }
+    let result = try problem { () throws(Problem) in try service.commands.execute(request, as: caller) }
     response.begin(result.outcome == .created ? .created : .noContent)
     appendRevision(result.revision, &response)
     if let expires = result.value?.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
@@ -97,7 +100,7 @@ extension LiveAPI {
     guard let source = String(validating: body.array, as: UTF8.self) else {
       throw .problem(Problem(.badFormula, "The formula is not UTF-8."))
     }
-    return (.define(try problem { () throws(Problem) in try service.formula(source) }), body.count)
+    return (.define(try problem { () throws(Problem) in try service.commands.formula(source) }), body.count)
   }
 
   /// Whether a `Content-Type` says that the body is an expression, with or without parameters.
@@ -107,13 +110,12 @@ extension LiveAPI {
   }
 
   func deleteProperty(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller
   ) throws(APIError) {
     let query = try Query(head, ["if"])
     let path = try propertyPath(encoded)
     let request = OperationRequest(.delete, path, if: try condition(head), filter: try query.one("if"))
-    let result = try problem { () throws(Problem) in try service.carryOut(request) }
-    guard result.outcome != .unchanged else { throw .problem(service.notFound(path, at: result.revision)) }
+    let result = try problem { () throws(Problem) in try service.commands.execute(request, as: caller) }
     response.begin(.noContent)
     appendRevision(result.revision, &response)
     response.endWithoutBody()
@@ -128,7 +130,7 @@ extension LiveAPI {
     let condition = try condition(head)
     let filter = try query.one("if")
     if body.isAwaited, let filter {
-      _ = try problem { () throws(Problem) in try service.conditionFilter(filter) }
+      _ = try problem { () throws(Problem) in try service.commands.conditionFilter(filter) }
     }
     return (condition, filter)
   }

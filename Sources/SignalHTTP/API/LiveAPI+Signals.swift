@@ -5,7 +5,8 @@ import SignalStore
 /// Signals: `POST /signals/{path}` (`docs/protocol.md` §2.9).
 extension LiveAPI {
   func sendSignal(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
+    as caller: Caller
   ) throws(APIError) {
     let query = try Query(head, ["remember"])
     let path = try propertyPath(encoded)
@@ -15,7 +16,7 @@ extension LiveAPI {
     // Nothing is something to say here, too: the bell has rung.
     let message = body.count == 0 ? .null : try jsonValue(body)
     try problem { () throws(Problem) in
-      try service.send(SendRequest(path: path, message: message, remember: remember))
+      try service.commands.send(SendRequest(path: path, message: message, remember: remember), as: caller)
     }
     response.begin(.noContent)
     response.endWithoutBody()

@@ -5,7 +5,8 @@ import SignalStore
 /// Timers: `/timers` and `/timers/{path}` (`docs/protocol.md` §2.10).
 extension LiveAPI {
   func putTimer(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
+    as caller: Caller
   ) throws(APIError) {
     _ = try Query(head, [])
     let path = try propertyPath(encoded)
@@ -14,11 +15,8 @@ extension LiveAPI {
     let request = try problem { () throws(Problem) in
       try body.withSpan { bytes throws(Problem) in try TimerRequest(bytes, service.configuration) }
     }
-    let (timer, isNew): (StoreTimer, Bool)
-    do throws(StoreError) {
-      (timer, isNew) = try service.store.timers.set(path, request.schedule, message: request.message)
-    } catch {
-      throw .problem(service.problem(error, inTransaction: false))
+    let (timer, isNew) = try problem { () throws(Problem) in
+      try service.commands.setTimer(path, request.schedule, message: request.message, as: caller)
     }
     response.begin(isNew ? .created : .ok)
     response.field("Content-Type", "application/json")
@@ -27,11 +25,12 @@ extension LiveAPI {
   }
 
   func getTimer(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter,
+    as caller: Caller
   ) throws(APIError) {
     _ = try Query(head, [])
     let path = try propertyPath(encoded)
-    guard let timer = service.store.timers.get(path) else { throw .problem(Self.noTimer(path)) }
+    let timer = try problem { () throws(Problem) in try service.commands.timer(path, as: caller) }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendCacheControl(&response)
@@ -39,22 +38,26 @@ extension LiveAPI {
   }
 
   func deleteTimer(
-    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter
+    _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter,
+    as caller: Caller
   ) throws(APIError) {
     _ = try Query(head, [])
     let path = try propertyPath(encoded)
-    guard service.store.timers.remove(path) else { throw .problem(Self.noTimer(path)) }
+    try problem { () throws(Problem) in try service.commands.removeTimer(path, as: caller) }
     response.begin(.noContent)
     response.endWithoutBody()
   }
 
-  func listTimers(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
+  func listTimers(
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller
+  ) throws(APIError) {
     let query = try Query(head, ["match", "limit", "after"])
     let limits = service.configuration.limits
     let limit = try query.integer("limit", in: 1...limits.listLimit) ?? limits.listDefault
     let patterns = try query.patterns("match", service.configuration)
     let after = try query.path("after", service.configuration)
-    let timers = service.store.timers.list(match: patterns.isEmpty ? [.all] : patterns, after: after, limit: limit)
+    let timers = service.commands.timers(
+      match: patterns.isEmpty ? [.all] : patterns, after: after, limit: limit, as: caller)
     var text: [UInt8] = []
     text.append(literal: #"{"timers":["#)
     for (index, timer) in timers.enumerated() {
@@ -72,10 +75,6 @@ extension LiveAPI {
     response.field("Content-Type", "application/json")
     appendCacheControl(&response)
     response.end(text)
-  }
-
-  private static func noTimer(_ path: PropertyPath) -> Problem {
-    Problem(.noSuchTimer, "There is no timer at \"\(path)\".")
   }
 
   private static func text(of timer: StoreTimer) -> [UInt8] {

@@ -20,7 +20,7 @@ extension LiveAPI {
       throw .problem(Problem(.badDuration, "\"wait\" is at most \(longest.components.seconds)s."))
     }
     let filter: Filter? =
-      if let until { try problem { () throws(Problem) in try service.conditionFilter(until) } } else { nil }
+      if let until { try problem { () throws(Problem) in try service.commands.conditionFilter(until) } } else { nil }
     let (wait, found, revision) = service.waits.begin(
       path, PropertyWait.Condition(since: since, until: filter),
       answer: LateAnswer(self, responder, path, pointer: pointer))

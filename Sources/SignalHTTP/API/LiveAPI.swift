@@ -82,21 +82,22 @@ final class LiveAPI: RequestHandler {
     _ route: Route, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     _ responder: HTTPResponder, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
+    let caller = Caller(holder: nil)
     switch (route, head.knownMethod) {
     case (_, .options): answerOptions(head, route, &response)
     case (.property(let path), .get), (.property(let path), .head):
-      return try getProperty(path, head, &response, responder)
-    case (.property(let path), .put): try putProperty(path, head, body, &response)
-    case (.property(let path), .patch): try patchProperty(path, head, body, &response)
-    case (.property(let path), .delete): try deleteProperty(path, head, &response)
-    case (.signal(let path), .post): try sendSignal(path, head, body, &response)
-    case (.timer(let path), .put): try putTimer(path, head, body, &response)
-    case (.timer(let path), .get), (.timer(let path), .head): try getTimer(path, head, &response)
-    case (.timer(let path), .delete): try deleteTimer(path, head, &response)
-    case (.timers, .get), (.timers, .head): try listTimers(head, &response)
-    case (.list, .get), (.list, .head): try listProperties(head, &response)
-    case (.transactions, .post): try transact(head, body, &response)
-    case (.explain, .post): try explain(head, body, &response)
+      return try getProperty(path, head, &response, responder, as: caller)
+    case (.property(let path), .put): try putProperty(path, head, body, &response, as: caller)
+    case (.property(let path), .patch): try patchProperty(path, head, body, &response, as: caller)
+    case (.property(let path), .delete): try deleteProperty(path, head, &response, as: caller)
+    case (.signal(let path), .post): try sendSignal(path, head, body, &response, as: caller)
+    case (.timer(let path), .put): try putTimer(path, head, body, &response, as: caller)
+    case (.timer(let path), .get), (.timer(let path), .head): try getTimer(path, head, &response, as: caller)
+    case (.timer(let path), .delete): try deleteTimer(path, head, &response, as: caller)
+    case (.timers, .get), (.timers, .head): try listTimers(head, &response, as: caller)
+    case (.list, .get), (.list, .head): try listProperties(head, &response, as: caller)
+    case (.transactions, .post): try transact(head, body, &response, as: caller)
+    case (.explain, .post): try explain(head, body, &response, as: caller)
     case (.events, .get), (.events, .head): return try openEvents(head, &response)
     case (.description(let description), .get), (.description(let description), .head):
       _ = try Query(head, [])

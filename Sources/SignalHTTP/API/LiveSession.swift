@@ -19,8 +19,7 @@ final class LiveSession: WebSocketHandler {
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
   private let signals: SignalSubscriptions
-  /// The connection, as the holder of what it sets with `"hold":true`.
-  private let holder: Holder
+  private let caller: Caller
   /// What is done when the connection ends.
   private var atEnd: [DisconnectOperation] = []
   /// The subscription of the URL, begun when the handshake is done.
@@ -33,7 +32,7 @@ final class LiveSession: WebSocketHandler {
     self.service = service
     self.first = first
     self.isBatched = isBatched
-    holder = service.store.makeHolder()
+    caller = service.commands.makeHoldingCaller()
     subscriptions = LiveSubscriptions(hub: service.hub)
     signals = SignalSubscriptions(service)
   }
@@ -56,12 +55,17 @@ final class LiveSession: WebSocketHandler {
   func received(
     _ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop
   ) {
+    if let command = PlainCommand(message, values: service.configuration.values),
+      execute(command, in: message, on: loop)
+    {
+      return
+    }
     do throws(ClientMessage.Refusal) {
       let message = try ClientMessage(
-        message, configuration: service.configuration, operationLimit: service.store.limits.operations,
-        holder: holder)
+        message, configuration: service.configuration, operationLimit: service.commands.limits.operations,
+        holder: caller.holder)
       do throws(Problem) {
-        try carryOut(message.command, message.id, on: loop)
+        try execute(message.command, message.id, on: loop)
       } catch {
         refuse(error, message.id, on: loop)
       }
@@ -80,24 +84,42 @@ final class LiveSession: WebSocketHandler {
     endSubscriptions()
     let operations = atEnd
     atEnd = []
-    service.carryOut(atEnd: operations)
+    service.commands.execute(onDisconnect: operations, as: caller)
     // Behind these, so that one of them may say what is to become of what was held.
-    service.store.release(holder)
+    service.commands.release(caller)
   }
 
   // MARK: Commands
 
-  private func carryOut(_ command: ClientCommand, _ id: Int, on loop: isolated EventLoop) throws(Problem) {
-    let store = service.store
+  /// Returns false when nothing has been done: the path is none, or there is nothing to get.
+  private func execute(_ command: PlainCommand, in message: Span<UInt8>, on loop: isolated EventLoop) -> Bool {
+    let path = message.extracting(command.path)
+    switch command.action {
+    case .get:
+      guard let stored = service.commands.read(bytes: path, as: caller).value else { return false }
+      replyFound(command.id, stored, watchers: nil, on: loop)
+    case .set(let value):
+      guard let path = try? PropertyPath(bytes: path, limits: service.configuration.paths) else { return false }
+      do throws(Problem) {
+        replyWritten(command.id, try service.commands.set(path, value, as: caller), on: loop)
+      } catch {
+        refuse(error, command.id, on: loop)
+      }
+    }
+    return true
+  }
+
+  private func execute(_ command: ClientCommand, _ id: Int, on loop: isolated EventLoop) throws(Problem) {
+    let commands = service.commands
     switch command {
     case .subscribeSignals(let request):
       try checkRoom()
       subscribe(try service.options(for: request), request, command: id, on: loop)
     case .send(let request):
-      try service.send(request)
+      try commands.send(request, as: caller)
       replyOK(id, on: loop) { _ in }
     case .onDisconnect(let operations):
-      try service.check(operations)
+      try commands.check(onDisconnect: operations, as: caller)
       atEnd = operations
       replyOK(id, on: loop) { _ in }
     case .subscribe(let request):
@@ -112,38 +134,25 @@ final class LiveSession: WebSocketHandler {
       }
       replyOK(id, on: loop) { _ in }
     case .write(let request):
-      let result = try service.carryOut(request)
-      if result.outcome == .unchanged, request.isDeletion {
-        throw service.notFound(request.path, at: result.revision)
-      }
-      replyWritten(id, result, on: loop)
+      replyWritten(id, try commands.execute(request, as: caller), on: loop)
     case .patch(let request):
-      let result = try service.patch(
-        request.path, request.patch, request.condition, filter: request.filter, always: request.always,
-        ttl: request.ttl, holder: request.holder)
-      replyWritten(id, result, on: loop)
+      replyWritten(id, try commands.patch(request, as: caller), on: loop)
     case .transact(let requests):
-      let result = try service.carryOut(requests)
+      let result = try commands.execute(requests, as: caller)
       replyOK(id, on: loop) { text in
         Self.appendRevision(result.revision, to: &text)
         text.append(literal: #","changed":"#)
         text.appendJSON(result.results.count { $0.outcome != .unchanged })
       }
     case .get(let path, let watchers):
-      let (found, revision) = store.read(bytes: path.bytes.span)
-      guard let stored = found else { throw service.notFound(path, at: revision) }
-      replyOK(id, on: loop) { text in
-        text.append(UInt8(ascii: ","))
-        service.appendMembers(of: stored, to: &text)
-        guard watchers else { return }
-        text.append(literal: #","watchers":"#)
-        text.appendJSON(service.hub.watchers.count(path))
-      }
+      let (found, revision) = commands.read(bytes: path.bytes.span, as: caller)
+      guard let stored = found else { throw commands.notFound(path, at: revision) }
+      replyFound(id, stored, watchers: watchers ? service.hub.watchers.count(path) : nil, on: loop)
     case .hello(let batch):
       isBatched = batch ?? isBatched
       replyOK(id, on: loop) { [isBatched] in $0.append(literal: isBatched ? #","batch":true"# : #","batch":false"#) }
     case .ping:
-      replyOK(id, on: loop) { Self.appendRevision(store.revision, to: &$0) }
+      replyOK(id, on: loop) { Self.appendRevision(commands.revision, to: &$0) }
     }
   }
 
@@ -209,6 +218,16 @@ final class LiveSession: WebSocketHandler {
     }
   }
 
+  private func replyFound(_ id: Int, _ stored: StoredValue, watchers: Int?, on loop: isolated EventLoop) {
+    replyOK(id, on: loop) { text in
+      text.append(UInt8(ascii: ","))
+      stored.appendMembers(to: &text)
+      guard let watchers else { return }
+      text.append(literal: #","watchers":"#)
+      text.appendJSON(watchers)
+    }
+  }
+
   private func replyWritten(_ id: Int, _ result: OperationResult, on loop: isolated EventLoop) {
     replyOK(id, on: loop) { text in
       Self.appendRevision(result.revision, to: &text)
@@ -234,9 +253,10 @@ final class LiveSession: WebSocketHandler {
   }
 
   private func reply(on loop: isolated EventLoop, _ write: (inout [UInt8]) -> Void) {
-    var text: [UInt8] = []
-    write(&text)
-    socket.send(text.span, .text, on: loop)
+    service.withReply { text in
+      write(&text)
+      socket.send(text.span, .text, on: loop)
+    }
   }
 }
 

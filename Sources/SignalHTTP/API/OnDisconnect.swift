@@ -20,33 +20,3 @@ enum DisconnectOperation {
     }
   }
 }
-
-extension LiveService {
-  /// Refuses operations that would certainly be refused when the connection ends, while there is somebody to be told.
-  func check(_ operations: [DisconnectOperation]) throws(Problem) {
-    for (index, operation) in operations.enumerated() {
-      guard case .write(let request) = operation else { continue }
-      do throws(Problem) {
-        let operation = try self.operation(of: request)
-        if let source = request.filter { _ = try conditionFilter(source) }
-        if let ttl = operation.ttl, ttl <= .zero || ttl > store.limits.timeToLive {
-          let error = StoreError.badTimeToLive(operation: index, limit: store.limits.timeToLive)
-          throw problem(error, inTransaction: true)
-        }
-      } catch {
-        throw error.of(operation: index)
-      }
-    }
-  }
-
-  /// Carries out each operation by itself: one whose condition does not hold, or for which there is no room, is left
-  /// out, as there is nobody left to be told.
-  func carryOut(atEnd operations: [DisconnectOperation]) {
-    for operation in operations {
-      switch operation {
-      case .write(let request): _ = try? carryOut(request)
-      case .send(let request): try? send(request)
-      }
-    }
-  }
-}

@@ -5,14 +5,14 @@ import SignalStore
 /// One write as a client asks for it: in a request, in a command, or as a step of a transaction.
 struct OperationRequest: Equatable {
   /// What is done to the property.
-  enum Deed: Equatable {
-    case carryOut(PropertyStore.Operation.Action)
+  enum Effect: Equatable {
+    case apply(PropertyStore.Operation.Action)
     /// Makes it a computed one; the source of its formula.
     case define(String)
   }
 
   var path: PropertyPath
-  var deed: Deed
+  var effect: Effect
   /// What the store judges.
   var condition: Condition
   /// The source of `if`: an expression over `path` and `value` that has to hold as well.
@@ -20,7 +20,7 @@ struct OperationRequest: Equatable {
 
   init(_ action: PropertyStore.Operation.Action, _ path: PropertyPath, if condition: Condition, filter: String?) {
     self.path = path
-    deed = .carryOut(action)
+    effect = .apply(action)
     self.condition = condition
     self.filter = filter
   }
@@ -40,20 +40,17 @@ struct OperationRequest: Equatable {
       }
       let always = try members.bool("always") ?? false
       let ttl = try members.duration("ttl")
-      deed = .carryOut(.set(value, always: always, ttl: ttl, holder: try members.holder(holder)))
-    case "delete": deed = .carryOut(.delete)
+      effect = .apply(.set(value, always: always, ttl: ttl, holder: try members.holder(holder)))
+    case "delete": effect = .apply(.delete)
     case "define":
       guard let source = try members.string("formula") else { throw members.missing("formula") }
-      deed = .define(source)
+      effect = .define(source)
     default: return nil
     }
     path = try members.path("path", limits: configuration.paths)
     condition = try members.condition()
     filter = try members.string("if")
   }
-
-  /// Whether it removes the property.
-  var isDeletion: Bool { deed == .carryOut(.delete) }
 }
 
 extension JSONMembers {

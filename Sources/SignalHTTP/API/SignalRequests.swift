@@ -60,26 +60,18 @@ extension LiveService {
     }
     return SignalOptions(patterns: request.patterns, filter: filter)
   }
-
-  func send(_ request: SendRequest) throws(Problem) {
-    do throws(StoreError) {
-      try store.signals.send(request.path, request.message, remember: request.remember)
-    } catch {
-      throw problem(error, inTransaction: false)
-    }
-  }
 }
 
 /// The subscriptions to signals of one connection, whatever its wire.
 final class SignalSubscriptions {
   private let hub: SignalHub
-  private let store: PropertyStore
+  private let commands: Commands
   private let pieceBytes: Int
   private var members: [(id: Int, membership: SignalMembership)] = []
 
   init(_ service: LiveService) {
     hub = service.signalHub
-    store = service.store
+    commands = service.commands
     pieceBytes = service.configuration.limits.snapshotBytes
   }
 
@@ -110,7 +102,7 @@ final class SignalSubscriptions {
   /// Sends the next piece of the first beginning that is not complete; true when something may be left to send.
   func proceed(on loop: isolated EventLoop) -> Bool {
     guard let next = members.first(where: { $0.membership.isBeginning }) else { return false }
-    next.membership.proceed(store.revision, bytes: pieceBytes, on: loop)
+    next.membership.proceed(commands.revision, bytes: pieceBytes, on: loop)
     return true
   }
 }

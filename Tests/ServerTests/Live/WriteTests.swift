@@ -105,31 +105,23 @@ struct WriteTests {
     #expect(try server.store.text("n") == "200")
   }
 
-  @Test func `a write that is overtaken each time gives up, and says that it may be tried again`() async throws {
-    let loop = try EventLoop(label: "test", sweepMilliseconds: 1000)
+  @Test func `a write that is overtaken each time gives up, and says that it may be tried again`() throws {
     let store = PropertyStore.forTests()
-    let (code, attempts) = await withCheckedContinuation { continuation in
-      loop.submit { loop in
-        let service = LiveService(
-          store: store, configuration: LiveConfiguration(), limits: Limits(), watchers: Watchers(), on: loop)
-        var attempts = 0
-        var code: Problem.Code?
-        do throws(Problem) {
-          _ = try service.update("a", .any, filter: nil) { _, _ in
-            attempts += 1
-            // Somebody else is always faster.
-            _ = try? store.set("a", JSONText(attempts))
-            return .set(.null, always: false)
-          }
-        } catch {
-          code = error.code
-        }
-        continuation.resume(returning: (code, attempts))
+    let commands = Commands(store, LiveConfiguration())
+    var attempts = 0
+    var code: Problem.Code?
+    do throws(Problem) {
+      _ = try commands.update("a", .any, filter: nil, as: Caller(holder: nil)) { _, _ in
+        attempts += 1
+        // Somebody else is always faster.
+        _ = try? store.set("a", JSONText(attempts))
+        return .set(.null, always: false)
       }
+    } catch {
+      code = error.code
     }
-    loop.submit { $0.stop() }
     #expect(code == .contended && Problem.Code.contended.isTemporary)
-    #expect(attempts == LiveService.writeAttempts)
+    #expect(attempts == Commands.writeAttempts)
     #expect(store.revision == Revision(UInt64(attempts)))
   }
 }

@@ -42,6 +42,15 @@ struct PropertyTests {
     #expect(response.value("Signal-Revision") == "e.1")
   }
 
+  @Test func `a year of two digits is not more than fifty years ahead of the clock`() throws {
+    // RFC 9110 §5.6.7: with a clock that begins in 1970, 26 is 1926.
+    let isNear = Timestamp.now > Timestamp(milliseconds: 200_000_000_000)
+    let server = try TestServer()
+    try server.store.set("a", "1")
+    let date = ("If-Modified-Since", "Friday, 02-Jan-26 03:04:05 GMT")
+    #expect(try server.connect().request("GET", "/properties/a", fields: [date]).status == (isNear ? 304 : 200))
+  }
+
   @Test(arguments: [
     (["If-None-Match": "\"e.1\""], 304), (["If-None-Match": "W/\"e.1\""], 304), (["If-None-Match": "*"], 304),
     (["If-None-Match": "\"x\", \"e.1\", \"y\""], 304), (["If-None-Match": "\"e.2\""], 200),
@@ -49,7 +58,6 @@ struct PropertyTests {
     (["If-Match": "\"e.2\""], 412), (["If-Match": "W/\"e.1\""], 412),
     (["If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT"], 304),
     (["If-Modified-Since": "Fri, 02 Jan 2026 03:04:04 GMT"], 200),
-    (["If-Modified-Since": "Friday, 02-Jan-26 03:04:05 GMT"], 304),
     (["If-Modified-Since": "Fri Jan  2 03:04:05 2026"], 304), (["If-Modified-Since": "yesterday"], 200),
     (["If-None-Match": "\"e.2\"", "If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT"], 200),
     (["If-Match": "\"e.2\"", "If-None-Match": "\"e.1\""], 412),

@@ -6,37 +6,53 @@ import SignalStore
 ///
 /// An expression is evaluated without the store's lock; the write then demands that what it saw is still there, and is
 /// tried again when it is not. Each time, somebody else has succeeded.
-extension LiveService {
+extension Commands {
   /// Attempts to write what others keep changing; then the client is told to come back.
   static var writeAttempts: Int { 100 }
 
-  /// Carries out one write.
-  func carryOut(_ request: OperationRequest) throws(Problem) -> OperationResult {
+  /// Sets a property, whatever it is.
+  func set(_ path: PropertyPath, _ value: JSONText, as caller: Caller) throws(Problem) -> OperationResult {
+    do {
+      return try store.set(path, value)
+    } catch {
+      throw problem(error, inTransaction: false)
+    }
+  }
+
+  /// Executes one write.
+  func execute(_ request: OperationRequest, as caller: Caller) throws(Problem) -> OperationResult {
     let operation = try operation(of: request)
-    guard request.filter != nil else {
+    let result: OperationResult
+    if request.filter == nil {
       do {
-        return try store.carryOut(operation)
+        result = try store.carryOut(operation)
       } catch {
         if case .conditionFailed(_, nil, let revision) = error, operation.isDeletion {
           throw notFound(request.path, at: revision)
         }
         throw problem(error, inTransaction: false)
       }
+    } else {
+      result = try update(
+        request.path, request.condition, filter: request.filter, needsValue: operation.isDeletion, as: caller
+      ) { _, _ in operation.action }
     }
-    return try update(
-      request.path, request.condition, filter: request.filter, needsValue: operation.isDeletion
-    ) { _, _ in operation.action }
+    // To delete what is not there is no success for those who asked for it, unlike for a transaction.
+    guard result.outcome != .unchanged || !operation.isDeletion else {
+      throw notFound(request.path, at: result.revision)
+    }
+    return result
   }
 
   /// The write as the store takes it.
   func operation(of request: OperationRequest) throws(Problem) -> PropertyStore.Operation {
-    switch request.deed {
-    case .carryOut(let action): PropertyStore.Operation(action, request.path, if: request.condition)
+    switch request.effect {
+    case .apply(let action): PropertyStore.Operation(action, request.path, if: request.condition)
     case .define(let source): .define(request.path, try formula(source), if: request.condition)
     }
   }
 
-  /// Carries out a write that depends on what is there: on an expression, or because it is made of the present value.
+  /// Executes a write that depends on what is there: on an expression, or because it is made of the present value.
   ///
   /// - Parameters:
   ///   - needsValue: Whether there is nothing to do where there is no value: that is `not_found` then, whatever the
@@ -44,6 +60,7 @@ extension LiveService {
   ///   - make: Makes the write of the present value, nil when there is none, and the revision of the store.
   func update(
     _ path: PropertyPath, _ condition: Condition, filter source: String?, needsValue: Bool = false,
+    as caller: Caller,
     _ make: (StoredValue?, Revision) throws(Problem) -> PropertyStore.Operation.Action
   ) throws(Problem) -> OperationResult {
     let filter = try source.map { source throws(Problem) in try conditionFilter(source) }
@@ -64,8 +81,8 @@ extension LiveService {
     throw contended
   }
 
-  /// Carries out all writes as one change of the store, or none.
-  func carryOut(_ requests: [OperationRequest]) throws(Problem) -> TransactionResult {
+  /// Executes all writes as one change of the store, or none.
+  func execute(_ requests: [OperationRequest], as caller: Caller) throws(Problem) -> TransactionResult {
     var filters: [(index: Int, filter: Filter)] = []
     var operations: [PropertyStore.Operation] = []
     for (index, request) in requests.enumerated() {

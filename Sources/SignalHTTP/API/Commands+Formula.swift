@@ -4,7 +4,7 @@ import JSON
 import SignalStore
 
 /// Formulas of computed properties in CEL: `properties["kitchen/temperature"] * 1.8 + 32.0`.
-extension LiveService {
+extension Commands {
   private static let formulaEnvironment = CELEnvironment(variables: [CELVariable(lookup: "properties")])
 
   /// Compiles the text of a formula and says what it reads.

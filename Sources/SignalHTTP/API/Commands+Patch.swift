@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// Patches: a value made of the one that is there.
+extension Commands {
+  /// Sets a property to what a patch makes of its value; tried again when others are faster.
+  func patch(_ request: PatchRequest, as caller: Caller) throws(Problem) -> OperationResult {
+    switch request.patch {
+    case .merge(let document):
+      let patch = MergePatch(document)
+      return try update(request.path, request.condition, filter: request.filter, as: caller) {
+        current, _ throws(Problem) in
+        request.action(setting: try held(patch.apply(to: current?.value)))
+      }
+    case .operations(let document):
+      let patch: JSONPatch
+      do throws(JSONPatchError) {
+        patch = try JSONPatch(document, limits: configuration.patchLimits)
+      } catch {
+        throw problem(error, nil, revision)
+      }
+      return try update(request.path, request.condition, filter: request.filter, needsValue: true, as: caller) {
+        current, revision throws(Problem) in
+        guard let current else { throw notFound(request.path, at: revision) }
+        do throws(JSONPatchError) {
+          return request.action(setting: try patch.apply(to: current.value))
+        } catch {
+          throw problem(error, current, revision)
+        }
+      }
+    }
+  }
+
+  /// Holds what a merge has made to the limits of a value.
+  private func held(_ value: JSONText) throws(Problem) -> JSONText {
+    do {
+      return try JSONText(validating: value.bytes, limits: configuration.values)
+    } catch {
+      guard error.reason == .tooLarge else { throw Problem(.badPatch, "The result: \(error)") }
+      throw Problem(.bodyTooLarge, "A value has at most \(configuration.values.bytes) bytes.")
+    }
+  }
+
+  private func problem(_ error: JSONPatchError, _ current: StoredValue?, _ revision: Revision) -> Problem {
+    let code: Problem.Code =
+      switch error.reason {
+      case .tooManyOperations: .tooManyOperations
+      case .tooLarge: .bodyTooLarge
+      case .tooDeep, .tooCostly: .badPatch
+      default: error.reason.isMalformed ? .badPatch : .patchConflict
+      }
+    var problem = Problem(code, "In the patch, \(error.description).")
+    problem.operation = error.operation
+    if code == .patchConflict {
+      problem.current = current.map(currentText)
+      problem.cursor = cursor(revision)
+    }
+    return problem
+  }
+}
+
+extension LiveConfiguration {
+  /// What a JSON Patch may cost.
+  fileprivate var patchLimits: JSONPatch.Limits {
+    JSONPatch.Limits(operations: limits.patchOperations, work: limits.patchWork, result: values)
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// What a refusal of the store is to a client.
+extension Commands {
+  /// - Parameter inTransaction: Whether to say which operation it was.
+  func problem(_ error: StoreError, inTransaction: Bool) -> Problem {
+    func refusal(_ code: Problem.Code, _ operation: Int) -> Problem {
+      var problem = Problem(code, error.description)
+      if inTransaction { problem.operation = operation }
+      return problem
+    }
+    switch error {
+    case .conditionFailed(let operation, let current, let revision):
+      var problem = Problem(
+        .preconditionFailed, inTransaction ? error.description : "The condition does not hold for the present value.")
+      if inTransaction { problem.operation = operation }
+      problem.current = current.map(currentText) ?? .null
+      problem.cursor = cursor(revision)
+      return problem
+    case .repeatedPath(let operation): return refusal(.duplicatePath, operation)
+    case .tooManyProperties: return Problem(.storeFull, error.description)
+    case .tooManyOperations: return Problem(.tooManyOperations, error.description)
+    case .isComputed(let operation): return refusal(.isComputed, operation)
+    case .cycle(let operation, _): return refusal(.formulaCycle, operation)
+    case .tooManyComputed(let operation, _): return refusal(.tooManyComputed, operation)
+    case .tooManyInputs(let operation, _): return refusal(.tooManyInputs, operation)
+    case .tooManyHeld(let operation, _): return refusal(.tooManyHeld, operation)
+    case .tooManyRemembered, .tooManyTimers: return Problem(.storeFull, error.description)
+    case .badTimer: return Problem(.badDuration, error.description)
+    case .badTimeToLive(let operation, _):
+      let problem = Problem(.badDuration, error.description)
+      return inTransaction ? problem.of(operation: operation) : problem
+    }
+  }
+
+  /// - Parameter revision: The store's, at which there was none.
+  func notFound(_ path: PropertyPath, at revision: Revision) -> Problem {
+    var problem = Problem(.notFound, "There is no property at \"\(path)\".")
+    problem.cursor = cursor(revision)
+    return problem
+  }
+
+  /// What is there, for a condition that failed.
+  func currentText(_ stored: StoredValue) -> JSONText {
+    var text: [UInt8] = Array(#"{"value":"#.utf8)
+    text.appendJSON(stored.value)
+    stored.appendRevisionAndTime(to: &text)
+    text.append(UInt8(ascii: "}"))
+    return JSONText(alreadyCompact: text)
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+import CEL
+import JSON
+import SignalStore
+
+/// Who asks for something.
+struct Caller {
+  /// The connection, as the holder of what it sets with `"hold":true`; nil where nothing can be held.
+  let holder: Holder?
+}
+
+/// The one door to the store for those who are connected: every verb, of whichever protocol, goes through here, as a
+/// ``Caller``.
+///
+/// Routes and sessions read requests and write answers, and have no store; what is told of changes comes from the hub.
+/// It knows no connection and no loop, and is used by one thread at a time.
+final class Commands {
+  /// For the extensions of this type, and nobody else.
+  let store: PropertyStore
+  let configuration: LiveConfiguration
+  /// Filters by their text, so that equal subscriptions compile once.
+  ///
+  /// Emptied when full: they are cheap to make.
+  private var filters: [[UInt8]: Filter] = [:]
+  private static let filterCacheLimit = 1024
+
+  init(_ store: PropertyStore, _ configuration: LiveConfiguration) {
+    self.store = store
+    self.configuration = configuration
+  }
+
+  // MARK: Reading
+
+  /// The name of the history that revisions count in.
+  var epoch: Epoch { store.epoch }
+  /// The revision of the last change.
+  var revision: Revision { store.revision }
+  /// The limits of the store.
+  var limits: StoreLimits { store.limits }
+
+  /// A point in the history.
+  func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: store.epoch, revision: revision) }
+
+  /// The property at the path with these bytes, and the revision at which that was the answer; nothing is allocated.
+  func read(bytes path: Span<UInt8>, as caller: Caller) -> (value: StoredValue?, revision: Revision) {
+    store.read(bytes: path)
+  }
+
+  /// All properties as they are now.
+  func snapshot(as caller: Caller) -> StoreSnapshot { store.snapshot() }
+
+  // MARK: Signals and timers
+
+  /// Sends a message.
+  func send(_ request: SendRequest, as caller: Caller) throws(Problem) {
+    do throws(StoreError) {
+      try store.signals.send(request.path, request.message, remember: request.remember)
+    } catch {
+      throw problem(error, inTransaction: false)
+    }
+  }
+
+  /// Sets a timer, or changes the one that is there.
+  func setTimer(
+    _ path: PropertyPath, _ schedule: TimerSchedule, message: JSONText, as caller: Caller
+  ) throws(Problem) -> (timer: StoreTimer, isNew: Bool) {
+    do throws(StoreError) {
+      return try store.timers.set(path, schedule, message: message)
+    } catch {
+      throw problem(error, inTransaction: false)
+    }
+  }
+
+  /// The timer at a path.
+  func timer(_ path: PropertyPath, as caller: Caller) throws(Problem) -> StoreTimer {
+    guard let timer = store.timers.get(path) else { throw noTimer(path) }
+    return timer
+  }
+
+  /// Removes a timer.
+  func removeTimer(_ path: PropertyPath, as caller: Caller) throws(Problem) {
+    guard store.timers.remove(path) else { throw noTimer(path) }
+  }
+
+  /// Up to `limit` timers whose paths match, in path order, from behind `after` on.
+  func timers(match patterns: [PathPattern], after: PropertyPath?, limit: Int, as caller: Caller) -> [StoreTimer] {
+    store.timers.list(match: patterns, after: after, limit: limit)
+  }
+
+  private func noTimer(_ path: PropertyPath) -> Problem { Problem(.noSuchTimer, "There is no timer at \"\(path)\".") }
+
+  // MARK: Holders
+
+  /// A caller that can hold properties, until it is released.
+  func makeHoldingCaller() -> Caller { Caller(holder: store.makeHolder()) }
+
+  /// Ends what the caller holds.
+  func release(_ caller: Caller) {
+    if let holder = caller.holder { store.release(holder) }
+  }
+
+  // MARK: Filters
+
+  /// Compiles a filter, or finds it among those of before.
+  func filter(_ source: String) throws(Problem) -> Filter {
+    // By bytes: equal strings may be written in different ones, which expressions tell apart.
+    let key = Array(source.utf8)
+    if let filter = filters[key] { return filter }
+    let filter: Filter
+    do {
+      filter = try Filter(source, limits: configuration.expressions)
+    } catch {
+      throw Problem(.badFilter, error.message, position: error.position)
+    }
+    if filters.count >= Self.filterCacheLimit { filters.removeAll() }
+    filters[key] = filter
+    return filter
+  }
+}
