@@ -40,6 +40,7 @@ let package = Package(
       name: "SignalStore", dependencies: ["JSON", "Signals"], exclude: ["README.md", "Signals"], swiftSettings: strict),
     .target(name: "CReadiness"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
       name: "SignalHTTP",
       // Signals too, though SignalStore exports it: what is inlined from it here has to be compiled anew when it changes.
@@ -52,7 +53,7 @@ let package = Package(
     .executableTarget(
       name: "signal-server",
       dependencies: [
-        "CEL", "JSON", "SignalHTTP", "SignalStore", "Signals",
+        "CEL", "CYAML", "JSON", "SignalHTTP", "SignalStore", "Signals",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],

@@ -36,7 +36,7 @@ public struct CELError: Error, Equatable, Sendable {
     case notABoolean
     /// A feature of the language that this implementation leaves out.
     case unsupported
-    /// More bytes than ``CELLimits/sourceBytes``.
+    /// More bytes than ``CELLimits/bytes``.
     case sourceTooLarge
     /// More nodes than ``CELLimits/nodes``.
     case tooManyNodes
@@ -121,9 +121,9 @@ public struct EvaluationError: Error, Equatable, Sendable {
     case unboundVariable
     /// `value()` of an optional that has none.
     case noValue
-    /// The evaluation costs more than ``CELLimits/evaluationBudget``.
+    /// The evaluation costs more than ``CELLimits/budget``.
     case budgetExceeded
-    /// The evaluation creates more than ``CELLimits/createdSize``, or nests its values too deep.
+    /// The evaluation creates more than ``CELLimits/created``, or nests its values too deep.
     case tooLarge
   }
 

@@ -6,7 +6,7 @@
 /// it bounds is spent.
 public struct CELLimits: Sendable, Equatable {
   /// The longest source in UTF-8 bytes; default 4096.
-  public var sourceBytes: Int
+  public var bytes: Int
   /// How many nodes the syntax tree may have: literals, names, operators, calls, elements; default 512.
   public var nodes: Int
   /// How deep parentheses, brackets, braces and arguments may be nested; default 32, which is also the least the
@@ -18,11 +18,11 @@ public struct CELLimits: Sendable, Equatable {
   /// bytes that are searched or copied; default 1 000 000.
   ///
   /// An evaluation that exceeds it ends with ``EvaluationError/Reason/budgetExceeded``, which no operator absorbs.
-  public var evaluationBudget: Int
+  public var budget: Int
   /// How many bytes of text and how many elements of lists and maps one evaluation may create; default 1 048 576.
   ///
   /// What a program only reads does not count.
-  public var createdSize: Int
+  public var created: Int
   /// How many steps a regular expression may be compiled to; default 2000.
   ///
   /// A step is a character, a set, an alternative; `a{50}` has fifty.
@@ -30,14 +30,14 @@ public struct CELLimits: Sendable, Equatable {
 
   /// Limits that differ from the defaults in what is named.
   public init(
-    sourceBytes: Int = 4096, nodes: Int = 512, depth: Int = 32, evaluationBudget: Int = 1_000_000,
-    createdSize: Int = 1_048_576, patternSteps: Int = 2000
+    bytes: Int = 4096, nodes: Int = 512, depth: Int = 32, budget: Int = 1_000_000,
+    created: Int = 1_048_576, patternSteps: Int = 2000
   ) {
-    self.sourceBytes = sourceBytes
+    self.bytes = bytes
     self.nodes = nodes
     self.depth = depth
-    self.evaluationBudget = evaluationBudget
-    self.createdSize = createdSize
+    self.budget = budget
+    self.created = created
     self.patternSteps = patternSteps
   }
 

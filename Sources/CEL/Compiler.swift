@@ -153,7 +153,7 @@ struct Compiler {
   private func result(of code: [Instruction], _ values: [Value]) -> CELValue? {
     let program = Program(
       code: code, values: values, constants: known, environment: environment,
-      limits: CELLimits(evaluationBudget: 10_000, createdSize: 1024))
+      limits: CELLimits(budget: 10_000, created: 1024))
     return try? program.evaluate().get()
   }
 

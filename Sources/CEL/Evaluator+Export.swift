@@ -5,7 +5,7 @@ extension Evaluator {
   /// A copy that stands alone; nil when it is too large or too deep, which `fatal` then says.
   func exported(_ activation: borrowing Activation, _ value: Value) -> CELValue? {
     // What is only copied out does not count as created; it is bounded for itself.
-    room = program.limits.createdSize
+    room = program.limits.created
     return exported(activation, value, depth: 0)
   }
 

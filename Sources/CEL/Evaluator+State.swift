@@ -32,8 +32,8 @@ extension Evaluator {
       unsafe self.instructions = instructions
       unsafe self.values = values
       unsafe self.texts = texts
-      budget = program.limits.evaluationBudget
-      room = program.limits.createdSize
+      budget = program.limits.budget
+      room = program.limits.created
     }
   }
 
@@ -70,7 +70,7 @@ extension Evaluator {
     return body(&workspace)
   }
 
-  /// What may still be spent, in units of ``CELLimits/evaluationBudget``.
+  /// What may still be spent, in units of ``CELLimits/budget``.
   var budget: Int {
     @inline(__always) get { unsafe state.pointee.budget }
     @inline(__always) nonmutating set { unsafe state.pointee.budget = newValue }

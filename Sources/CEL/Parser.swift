@@ -19,9 +19,9 @@ struct Parser {
   static func parse(
     _ source: [UInt8], environment: CELEnvironment, limits: CELLimits
   ) throws(CELError) -> Syntax {
-    guard source.count <= limits.sourceBytes else {
+    guard source.count <= limits.bytes else {
       throw CELError(
-        .sourceTooLarge, "the expression is longer than \(limits.sourceBytes) bytes", at: limits.sourceBytes,
+        .sourceTooLarge, "the expression is longer than \(limits.bytes) bytes", at: limits.bytes,
         in: source)
     }
     var parser = try Parser(source, environment, limits)

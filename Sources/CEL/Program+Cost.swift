@@ -17,7 +17,7 @@ extension Program {
     return deepest
   }
 
-  /// An upper estimate of one evaluation in units of ``CELLimits/evaluationBudget``, when no list or map has more than
+  /// An upper estimate of one evaluation in units of ``CELLimits/budget``, when no list or map has more than
   /// so many elements and no text more than so many bytes.
   ///
   /// Every branch is taken to run and every loop to go over all elements. O(instructions).

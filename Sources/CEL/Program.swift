@@ -51,7 +51,7 @@ public final class Program: Sendable {
     compiling source: String, environment: CELEnvironment = .change, limits: CELLimits = CELLimits()
   ) throws(CELError) {
     // A longer one is refused before it is copied.
-    let bytes = Array(source.utf8.prefix(max(limits.sourceBytes, limits.sourceBytes &+ 1)))
+    let bytes = Array(source.utf8.prefix(max(limits.bytes, limits.bytes &+ 1)))
     let syntax = try Parser.parse(bytes, environment: environment, limits: limits)
     let types = try Checker.check(syntax, environment: environment, source: bytes)
     let compiled = Compiler(syntax, environment, limits)

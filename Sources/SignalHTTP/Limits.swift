@@ -6,7 +6,7 @@
 ///
 /// The bounds of the live service (subscriptions, pages, filters) are in `LiveConfiguration`; those of the store in
 /// `StoreLimits`.
-public struct Limits: Sendable {
+public struct Limits: Sendable, Equatable {
   /// Heads, targets, fields and bodies of requests.
   public var http = HTTPLimits()
   /// Frames and messages.
@@ -19,7 +19,7 @@ public struct Limits: Sendable {
   /// Connections that may wait in the system's accept queue.
   ///
   /// Default 4096; the system may allow fewer.
-  public var acceptQueue: Int32 = 4096
+  public var acceptQueue = 4096
   /// Bytes that may wait for a slow peer before its requests are no longer parsed, and before a subscriber counts as
   /// behind: of what changes from then on it gets the newest of each path, or, if it asked for all, is closed with 4008.
   ///
@@ -28,7 +28,7 @@ public struct Limits: Sendable {
   /// Bytes received from one connection before the others have their turn.
   ///
   /// Default 512 KiB.
-  public var bytesPerTurn = 512 << 10
+  public var turnBytes = 512 << 10
 
   /// From the first byte of a request's head to its last.
   ///

@@ -65,7 +65,7 @@ public final class Server: Sendable {
   /// - Throws: `SystemError` when the address cannot be resolved or bound; nothing is left running.
   public func start() throws(SystemError) {
     let wanted = try SocketAddress(resolving: configuration.host, port: configuration.port, passive: true)
-    let handle = try SocketHandle.listening(on: wanted, backlog: configuration.limits.acceptQueue)
+    let handle = try SocketHandle.listening(on: wanted, backlog: Int32(clamping: configuration.limits.acceptQueue))
     let address = try SocketAddress(boundTo: handle.descriptor)
     let number = configuration.loops > 0 ? configuration.loops : processorCount()
     var loops: [EventLoop] = []

@@ -2,6 +2,11 @@
 
 /// Where a server listens and how much it takes on.
 public struct ServerConfiguration: Sendable {
+  /// The address of a server that is not told another one: this machine only.
+  public static let defaultHost = "127.0.0.1"
+  /// The port of a server that is not told another one.
+  public static let defaultPort: UInt16 = 8080
+
   /// The address to listen on: an IPv4 or IPv6 literal or a name.
   ///
   /// Default `127.0.0.1`: this machine only.
@@ -24,7 +29,7 @@ public struct ServerConfiguration: Sendable {
 
   /// A configuration in which everything has its default unless given.
   public init(
-    host: String = "127.0.0.1", port: UInt16 = 8080, loops: Int = 0, limits: Limits = Limits(),
+    host: String = defaultHost, port: UInt16 = defaultPort, loops: Int = 0, limits: Limits = Limits(),
     observer: (@Sendable (ServerEvent) -> Void)? = nil
   ) {
     self.host = host

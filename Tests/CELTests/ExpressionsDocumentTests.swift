@@ -82,9 +82,9 @@ import Testing
     }
     #expect(
       rows == [
-        "\(limits.sourceBytes >> 10) KiB", "\(limits.nodes)", "\(limits.depth)",
-        limits.evaluationBudget == 1_000_000 ? "1 000 000" : "\(limits.evaluationBudget)",
-        "\(limits.createdSize >> 20) MiB",
+        "\(limits.bytes >> 10) KiB", "\(limits.nodes)", "\(limits.depth)",
+        limits.budget == 1_000_000 ? "1 000 000" : "\(limits.budget)",
+        "\(limits.created >> 20) MiB",
       ])
   }
 }

@@ -11,7 +11,7 @@ import Testing
     #expect(source.utf8.count == 4096)
     _ = try Program(compiling: source)
     expect(source + " ", isRefusedFor: .sourceTooLarge, at: 4096)
-    expect("1 + 1", isRefusedFor: .sourceTooLarge, limits: CELLimits(sourceBytes: 4))
+    expect("1 + 1", isRefusedFor: .sourceTooLarge, limits: CELLimits(bytes: 4))
   }
 
   @Test func `a tree may have as many nodes as the limit`() throws {
@@ -41,12 +41,12 @@ import Testing
     expect(nested(33), isRefusedFor: .tooDeep, environment: unchecked)
     expect(
       String(repeating: open, count: 100_000), isRefusedFor: .tooDeep, environment: unchecked,
-      limits: CELLimits(sourceBytes: .max))
+      limits: CELLimits(bytes: .max))
   }
 
   @Test(arguments: ["!", "-", "- ", "! "])
   func `runs of unary operators are bounded as nodes`(_ symbol: String) throws {
-    let limits = CELLimits(sourceBytes: 1 << 20)
+    let limits = CELLimits(bytes: 1 << 20)
     let environment = CELEnvironment(variables: [CELVariable("x")])
     _ = try Program(compiling: String(repeating: symbol, count: 511) + "x", environment: environment)
     expect(
@@ -64,7 +64,7 @@ import Testing
   ])
   func `long chains are no deeper than short ones`(_ first: String, _ link: String, _ last: String) {
     let source = first + String(repeating: link, count: 5000) + last
-    let limits = CELLimits(sourceBytes: .max, nodes: .max)
+    let limits = CELLimits(bytes: .max, nodes: .max)
     let environment = CELEnvironment(variables: CELEnvironment.change.variables, typeChecking: false)
     do {
       let program = try Program(compiling: source, environment: environment, limits: limits)
@@ -82,7 +82,7 @@ import Testing
       "value.exists(x, value.exists(y, value.exists(z, x > 1))) || true",
       "size(value.map(x, value.map(y, value))) > 0", "value.all(x, value == oldValue)", "value.all(x, !(2 in value))",
     ] {
-      let program = try Program(filter: source, limits: CELLimits(evaluationBudget: 50_000))
+      let program = try Program(filter: source, limits: CELLimits(budget: 50_000))
       guard case .failed(let error) = program.match(activation) else {
         Issue.record("\(source) ends")
         continue
@@ -102,7 +102,7 @@ import Testing
     let text = CELValue.string(String(repeating: "a", count: 600))
     let list = CELValue.list(Array(repeating: .int(1), count: 600))
     let bindings: [(name: String, value: CELValue)] = [("x", text), ("l", list)]
-    expect(source, fails: .tooLarge, bindings, limits: CELLimits(createdSize: 1000))
+    expect(source, fails: .tooLarge, bindings, limits: CELLimits(created: 1000))
   }
 
   @Test func `doubling strings and lists ends at the limit`() {

@@ -86,7 +86,7 @@ import Testing
 
   @Test func `a program uses as many keys as the limit`() throws {
     let source = { (count: Int) in (0..<count).map { "properties.k\($0)" }.joined(separator: " + ") }
-    let limits = CELLimits(sourceBytes: 1 << 16, nodes: 10_000)
+    let limits = CELLimits(bytes: 1 << 16, nodes: 10_000)
     let environment = Self.environment
     let program = try Program(compiling: source(200), environment: environment, limits: limits)
     var activation = Activation()
@@ -131,7 +131,7 @@ import Testing
   func `an evaluation stays within its estimate`(_ source: String) throws {
     let array = "[" + (1...50).map(String.init).joined(separator: ",") + "]"
     let estimate = try Program(compiling: source).estimatedCost(elements: 50, textBytes: 8)
-    let limits = CELLimits(evaluationBudget: 4 * estimate)
+    let limits = CELLimits(budget: 4 * estimate)
     guard case .success = try Program(compiling: source, limits: limits).evaluate(try change(value: array)) else {
       Issue.record("\(source) costs more than four times \(estimate)")
       return

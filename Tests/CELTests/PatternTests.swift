@@ -53,7 +53,7 @@ import Testing
     for pattern in ["(a*)*b", "(a|a)*b", "(a+)+$b", "a*a*a*a*a*b", "(.*)(.*)(.*)b", "(a?){50}b"] {
       let result = evaluate(
         "t.matches(p)", [("t", .string(text)), ("p", .string(pattern))],
-        limits: CELLimits(evaluationBudget: text.utf8.count * 200))
+        limits: CELLimits(budget: text.utf8.count * 200))
       #expect(result == .success(.bool(false)), "\(pattern)")
     }
   }
@@ -62,6 +62,6 @@ import Testing
     let text = String(repeating: "a", count: 100_000)
     expect(
       "t.matches('(a?){200}b')", fails: .budgetExceeded, [("t", .string(text))],
-      limits: CELLimits(evaluationBudget: 100_000))
+      limits: CELLimits(budget: 100_000))
   }
 }

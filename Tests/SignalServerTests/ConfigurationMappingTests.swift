@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-import CEL
-import JSON
+import Foundation
 import SignalHTTP
 import SignalStore
 import Testing
@@ -10,7 +9,7 @@ import Testing
 @Suite("From settings to what the libraries take")
 struct ConfigurationMappingTests {
   /// All fields of a value and of the values in it, by name.
-  private static func fields(_ value: Any, _ prefix: String = "") -> [String: String] {
+  private static func fields(_ value: Any, _ prefix: String) -> [String: String] {
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .struct, !(value is Duration), !(value is any StringProtocol) else {
       return [prefix: "\(value)"]
@@ -21,18 +20,17 @@ struct ConfigurationMappingTests {
   }
 
   private static func all(_ settings: Settings) -> [String: String] {
-    fields(ServerConfiguration(settings), "server").merging(fields(LiveConfiguration(settings), "live")) { $1 }
-      .merging(fields(StoreLimits(settings), "store")) { $1 }
+    all(settings.server, settings.live, settings.store)
+  }
+
+  private static func all(
+    _ server: ServerConfiguration, _ live: LiveConfiguration, _ store: StoreLimits
+  ) -> [String: String] {
+    fields(server, "server").merging(fields(live, "live")) { $1 }.merging(fields(store, "store")) { $1 }
   }
 
   @Test func `the defaults of settings are those of the libraries`() {
-    let libraries = Self.fields(ServerConfiguration(), "server").merging(Self.fields(LiveConfiguration(), "live")) {
-      $1
-    }
-    .merging(Self.fields(StoreLimits(), "store")) { $1 }
-    let ours = Self.all(Settings())
-    #expect(ours.count == libraries.count)
-    for (name, value) in ours { #expect(value == libraries[name], "\(name)") }
+    #expect(Self.all(Settings()) == Self.all(ServerConfiguration(), LiveConfiguration(), StoreLimits()))
   }
 
   /// Values that each kind of setting takes; one of them is not the default.
@@ -61,5 +59,17 @@ struct ConfigurationMappingTests {
     }
     // What a program is told is its own business.
     #expect(Set(defaults.keys).subtracting(reached) == ["server.observer"])
+  }
+
+  @Test func `a setting has the name of the member that it sets, with that of its group before it`() throws {
+    let source = URL(filePath: #filePath).appending(path: "../../../Sources/signal-server/Settings/Settings.swift")
+    let text = try String(contentsOf: source.standardized, encoding: .utf8)
+    let rows = text.matches(of: /"([a-z.-]+)",\s+\\\.([A-Za-z.]+),/)
+    #expect(rows.map { String($0.1) } == Settings.table.map(\.name))
+    for row in rows {
+      let member = row.2.split(separator: ".").last ?? ""
+      let words = member.replacing(/[A-Z]/) { "-" + $0.output.lowercased() }
+      #expect(row.1 == words || row.1.hasSuffix("." + words) || row.1.hasSuffix("-" + words), "\(row.1): \(member)")
+    }
   }
 }

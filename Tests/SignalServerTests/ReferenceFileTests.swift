@@ -45,6 +45,7 @@ struct ReferenceFileTests {
       switch entry.value {
       case .scalar(let text): "\(entry.name)=\(text)"
       case .list(let texts): "\(entry.name)=\(texts)"
+      case .groups(let groups): "\(entry.name)=\(groups)"
       case .nothing: "\(entry.name)="
       }
     }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import JSON
+import SignalHTTP
 import Testing
 
 @testable import signal_server
@@ -57,10 +59,10 @@ struct PrecedenceTests {
     let resolved = try Start(
       file: "http:\n  fields: 7\n  head-bytes: 2KiB", environment: ["SIGNAL_HTTP_FIELDS": "8"], flags: ["--loops", "2"]
     ).resolved()
-    #expect(resolved.settings.http.headBytes == 2048)
-    #expect(resolved.settings.http.fields == 8)
+    #expect(resolved.settings.limits.http.headBytes == 2048)
+    #expect(resolved.settings.limits.http.fields == 8)
     #expect(resolved.settings.loops == 2)
-    #expect(resolved.settings.http.bodyBytes == Settings().http.bodyBytes)
+    #expect(resolved.settings.limits.http.bodyBytes == Settings().limits.http.bodyBytes)
   }
 
   /// For every setting a value that is not its default, as it is written.
@@ -119,7 +121,7 @@ struct PrecedenceTests {
 
   @Test func `smaller bodies alone are a choice`() throws {
     let resolved = try Start(file: "http.body-bytes: 1KiB").resolved()
-    #expect(resolved.settings.http.bodyBytes < resolved.settings.store.valueBytes)
+    #expect(resolved.settings.limits.http.bodyBytes < resolved.settings.live.values.bytes)
   }
 
   @Test func `a group without settings in it is nothing`() throws {
@@ -141,7 +143,7 @@ struct PrecedenceTests {
   private func `origins are a list in the file and separated by commas elsewhere`(
     start: Start, origins: [String]
   ) throws {
-    #expect(try start.resolved().settings.origins == origins)
+    #expect(try start.resolved().settings.live.origins == origins)
   }
 
   @Test(
@@ -184,7 +186,11 @@ struct RefusalTests {
       (Start(file: "port: http"), "port: 'http' is not an integer from 0 to 65535 (f.yaml:1)"),
       (Start(file: "port: [1, 2]"), "port: '[1, 2]' is not an integer from 0 to 65535 (f.yaml:1)"),
       (Start(file: "port: 65536"), "port: '65536' is not an integer from 0 to 65535 (f.yaml:1)"),
-      (Start(file: "port: 1\n  x"), "the indentation fits no group above (f.yaml:2)"),
+      (
+        Start(file: "port: 1\n  x"),
+        "a value ends on the line that it begins on; is the next line indented too far? (f.yaml:1)"
+      ),
+      (Start(file: "port:\n  - x: 1"), "port: '[{…}]' is not an integer from 0 to 65535 (f.yaml:1)"),
       (
         Start(file: "log:\n  level: verbose"),
         "log.level: 'verbose' is not one of trace, debug, info, notice, warning, error, critical (f.yaml:2)"

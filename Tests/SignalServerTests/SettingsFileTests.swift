@@ -18,7 +18,7 @@ struct SettingsFileTests {
     }
   }
 
-  @Test(arguments: ["", "\n\n", "# nothing\n", "   # nothing", "---\n", "\u{FEFF}# nothing\r\n", " \t \n"])
+  @Test(arguments: ["", "\n\n", "# nothing\n", "   # nothing", "---\n", "\u{FEFF}# nothing\r\n", "---\n...\n", "~"])
   func `a file without keys is empty`(text: String) throws {
     #expect(try read(text).isEmpty)
   }
@@ -30,6 +30,8 @@ struct SettingsFileTests {
     ("port: \"a\\\"\\\\\\/\\n\\tb\"", "a\"\\/\n\tb"),
     ("port: http://a:8080/b", "http://a:8080/b"), ("port: -1", "-1"), ("port: a[b]{c}, d", "a[b]{c}, d"),
     ("port: ''", ""), ("port: \"null\"", "null"), ("port: ::1", "::1"), ("port: grün", "grün"), ("port: ?x", "?x"),
+    ("port: \"\\x41\"", "A"),
+    ("port: 'a: b'", "a: b"), ("{port: 1}", "1"), ("port:\n  1", "1"), ("\u{FEFF}port: 1", "1"), ("port: 1\n...", "1"),
   ])
   func `a scalar is read`(text: String, value: String) throws {
     let entries = try read(text)
@@ -47,7 +49,7 @@ struct SettingsFileTests {
     ("o: [a, ]", ["a"]), ("o: [\"*\"]", ["*"]), ("o: [http://a:1, https://b]", ["http://a:1", "https://b"]),
     ("o:\n  - a\n  - b", ["a", "b"]), ("o:\n- a\n- 'b' # x\n", ["a", "b"]),
     ("o:\n\n  # x\n  - a\n\n  -   b", ["a", "b"]),
-    ("o:\n  - a\np: 1", ["a"]), ("o:\n- a\np: 1", ["a"]),
+    ("o:\n  - a\np: 1", ["a"]), ("o:\n- a\np: 1", ["a"]), ("o: [\n  a,\n  b\n]", ["a", "b"]),
   ])
   func `a list is read in brackets and in lines`(text: String, items: [String]) throws {
     #expect(try read(text).first?.value == .list(items))
@@ -87,6 +89,26 @@ struct SettingsFileTests {
       ])
   }
 
+  @Test func `a list may hold groups, with a line for each value in them`() throws {
+    let text = """
+      listen:
+        - url: http://a
+          tls:
+            certificates: [a.pem, b.pem]
+        - {url: b}
+      """
+    let tls = SettingsFile.Entry(name: "tls.certificates", value: .list(["a.pem", "b.pem"]), line: 4)
+    #expect(
+      try read(text) == [
+        .init(
+          name: "listen",
+          value: .groups([
+            .init(entries: [.init(name: "url", value: .scalar("http://a"), line: 2), tls], line: 2),
+            .init(entries: [.init(name: "url", value: .scalar("b"), line: 5)], line: 5),
+          ]), line: 1)
+      ])
+  }
+
   @Test(arguments: [
     ("port", "expected 'key: value' (f.yaml:1)"),
     ("port 1", "expected 'key: value' (f.yaml:1)"),
@@ -95,53 +117,86 @@ struct SettingsFileTests {
     (": 1", "expected 'key: value' (f.yaml:1)"),
     ("'port' 1", "expected 'key: value' (f.yaml:1)"),
     ("\"\": 1", "expected 'key: value' (f.yaml:1)"),
+    ("? [a]\n: 1", "expected 'key: value' (f.yaml:1)"),
     ("a: 1\n\tb: 2", "indentation is spaces, not tabs (f.yaml:2)"),
-    ("a: 1\n  b: 2", "the indentation fits no group above (f.yaml:2)"),
+    ("a:\n\tb: 2", "indentation is spaces, not tabs (f.yaml:2)"),
+    (" \t \n", "indentation is spaces, not tabs (f.yaml:1)"),
+    ("a: 1\n  b: 2", "a value ends on the line that it begins on; is the next line indented too far? (f.yaml:1)"),
+    ("a: 'b'\n  c: 2", "the indentation fits no group above (f.yaml:2)"),
     ("a:\n    b: 1\n  c: 2", "the indentation fits no group above (f.yaml:3)"),
     ("  a: 1\nb: 2", "the indentation fits no group above (f.yaml:2)"),
     ("- a", "a list item belongs to no key (f.yaml:1)"),
-    ("a: 1\n- b", "a list item belongs to no key (f.yaml:2)"),
-    ("a:\n  - b\n - c", "a list item or key is indented differently from the one above (f.yaml:3)"),
-    ("a:\n  - b\n    - c", "a list item or key is indented differently from the one above (f.yaml:3)"),
+    ("a: 1\n- b", "a list item belongs to no key, or is indented differently from the one above (f.yaml:2)"),
+    ("a:\n  - b\n - c", "a list item belongs to no key, or is indented differently from the one above (f.yaml:3)"),
+    (
+      "a:\n  - b\n    - c",
+      "a value ends on the line that it begins on; is the next line indented too far? (f.yaml:2)"
+    ),
     ("a:\n  - b\n  c: 1", "a list item or key is indented differently from the one above (f.yaml:3)"),
-    ("a:\n  - b: 1", "a value with ': ' in it needs quotes (f.yaml:2)"),
-    ("a:\n  - ", "a list item is one value (f.yaml:2)"),
-    ("a:\n  - [b]", "a list item is one value (f.yaml:2)"),
-    ("a: [b", "a list in brackets ends with ']' on the same line (f.yaml:1)"),
-    ("a: [b\n  c]", "a list in brackets ends with ']' on the same line (f.yaml:1)"),
-    ("a: [[b]]", "a value or key that begins with '[' needs quotes (f.yaml:1)"),
-    ("a: [b[c]]", "a value that contains brackets needs quotes (f.yaml:1)"),
-    ("a: [b: c]", "a value with ': ' in it needs quotes (f.yaml:1)"),
+    ("a:\n  - b: 1\n  - c", "the items of a list are all values or all groups (f.yaml:3)"),
+    ("a:\n  - ", "a list item is one value or one group (f.yaml:2)"),
+    ("a:\n  - [b]", "a list item is one value or one group (f.yaml:2)"),
+    ("a: [[b]]", "a list item is one value or one group (f.yaml:1)"),
+    ("a: [b", "a list in brackets ends with ']' (f.yaml:1)"),
+    ("a: [b,\n\nc: 1\n", "a list in brackets ends with ']' (f.yaml:1)"),
+    ("a: {b: 1", "a group in braces ends with '}' (f.yaml:1)"),
+    (
+      "a: [b[c]]",
+      "a value that contains brackets, or goes on behind its quotes, needs quotes around all of it (f.yaml:1)"
+    ),
     ("a: [b:]", "a value with ': ' in it needs quotes (f.yaml:1)"),
     ("a: [,]", "a value is missing (f.yaml:1)"),
     ("a: [b] c", "nothing may follow the value (f.yaml:1)"),
     ("a: 'b' c", "nothing may follow the value (f.yaml:1)"),
-    ("a: 'b'#c", "nothing may follow the value (f.yaml:1)"),
-    ("a: 'b", "a quoted value ends on the same line (f.yaml:1)"),
-    ("a: \"b\\\"", "a quoted value ends on the same line (f.yaml:1)"),
-    ("a: \"\\x41\"", "this escape is not supported (f.yaml:1)"),
+    ("a: 'b", "a quoted value ends with the quote that it begins with (f.yaml:1)"),
+    ("\na: \"b\\\"\nc: 1\n", "a quoted value ends with the quote that it begins with (f.yaml:2)"),
+    ("a: \"\\q\"", "this escape is not supported (f.yaml:1)"),
     ("a: b: c", "a value with ': ' in it needs quotes (f.yaml:1)"),
     ("a: *", "a value or key that begins with '*' needs quotes (f.yaml:1)"),
+    ("a: [*]", "a value or key that begins with '*' needs quotes (f.yaml:1)"),
+    ("a: *b", "a value or key that begins with '*' needs quotes (f.yaml:1)"),
+    ("a: 1\n<<: *b", "a value or key that begins with '*' needs quotes (f.yaml:2)"),
     ("a: &b 1", "a value or key that begins with '&' needs quotes (f.yaml:1)"),
+    ("a: 1\nb: &c\n  d: 1", "a value or key that begins with '&' needs quotes (f.yaml:2)"),
     ("a: !!int 1", "a value or key that begins with '!' needs quotes (f.yaml:1)"),
-    ("a: |", "a value or key that begins with '|' needs quotes (f.yaml:1)"),
-    ("a: >-", "a value or key that begins with '>' needs quotes (f.yaml:1)"),
-    ("a: {b: 1}", "a value with ': ' in it needs quotes (f.yaml:1)"),
-    ("a: {b}", "a value or key that begins with '{' needs quotes (f.yaml:1)"),
+    ("a: ! 1", "a value or key that begins with '!' needs quotes (f.yaml:1)"),
+    ("!!map\na: 1", "a value or key that begins with '!' needs quotes (f.yaml:1)"),
+    ("a: !!seq [b]", "a value or key that begins with '!' needs quotes (f.yaml:1)"),
+    ("a: |\n  b", "a value ends on the line that it begins on; is the next line indented too far? (f.yaml:1)"),
+    ("a: >-", "a value ends on the line that it begins on; is the next line indented too far? (f.yaml:1)"),
+    ("a: 'b\n  c'", "a value ends on the line that it begins on; is the next line indented too far? (f.yaml:1)"),
     ("a: @b", "a value or key that begins with '@' needs quotes (f.yaml:1)"),
+    ("a: }", "a value or key that begins with '}' needs quotes (f.yaml:1)"),
     ("a: - b", "a value or key that begins with '-' needs quotes (f.yaml:1)"),
-    ("%YAML 1.2", "expected 'key: value' (f.yaml:1)"),
-    ("? a", "expected 'key: value' (f.yaml:1)"),
+    ("%YAML 1.2\n---\na: 1", "directives such as %YAML are not supported (f.yaml:1)"),
+    ("%TAG ! x\n---\na: 1", "directives such as %YAML are not supported (f.yaml:1)"),
     ("a: 1\n---\nb: 2", "a settings file is one document (f.yaml:2)"),
-    ("a: 1\n...", "a settings file is one document (f.yaml:2)"),
-    ("--- a: 1", "a settings file is one document (f.yaml:1)"),
-    ("a: null\n  - b", "a list item belongs to no key (f.yaml:2)"),
-    ("a: ~\n  b: 1", "the indentation fits no group above (f.yaml:2)"),
-    ("a: b\n  c", "the indentation fits no group above (f.yaml:2)"),
-    ("a:\n  b", "expected 'key: value' (f.yaml:2)"),
+    ("--- 1\n---\n", "a settings file is one document (f.yaml:2)"),
+    ("http:\n  a: 1\nb: 2\nhttp:\n  c: 3", "http: is already set on line 1 (f.yaml:4)"),
+    ("a: 1\n'a': 2", "a: is already set on line 1 (f.yaml:2)"),
+    ("a:\n  - {b: 1, b: 2}", "b: is already set on line 2 (f.yaml:2)"),
+    ("a: 1\nb: \u{7}", "control characters are not allowed (f.yaml:2)"),
   ])
-  func `what is beyond the file's part of YAML is refused with its line`(text: String, line: String) {
+  func `what is no settings file is refused with its line`(text: String, line: String) {
     #expect(refusal(text) == line)
+  }
+
+  @Test func `groups and lists are nested so deep and not deeper`() throws {
+    let limit = YAMLNode.depthLimit
+    func nested(_ depth: Int) -> String {
+      String(repeating: "{a: ", count: depth) + "1" + String(repeating: "}", count: depth)
+    }
+    #expect(try read(nested(limit)).map(\.value) == [.scalar("1")])
+    let refused = "groups and lists are nested more than 16 deep (f.yaml:1)"
+    #expect(refusal(nested(limit + 1)) == refused)
+    #expect(refusal("a: " + String(repeating: "[", count: 100_000)) == refused)
+  }
+
+  @Test func `a file is so large and not larger`() throws {
+    let text = "a: 1 #"
+    let filled = text + String(repeating: "x", count: SettingsFile.byteLimit - text.utf8.count)
+    #expect(try read(filled).map(\.value) == [.scalar("1")])
+    #expect(refusal(filled + "x") == "a settings file has at most 1MiB (f.yaml:1)")
   }
 
   @Test func `bytes that are not UTF-8 are refused`() {

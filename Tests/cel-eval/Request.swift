@@ -71,7 +71,7 @@ struct Request {
     do throws(CELError) {
       let program = try Program(
         compiling: source, environment: environment,
-        limits: CELLimits(sourceBytes: 1 << 20, nodes: 100_000, depth: 250))
+        limits: CELLimits(bytes: 1 << 20, nodes: 100_000, depth: 250))
       if isCheckOnly { return .type(program.type) }
       var activation = Activation()
       for (name, value) in bindings {

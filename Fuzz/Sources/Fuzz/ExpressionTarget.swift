@@ -81,7 +81,7 @@ extension FuzzTarget {
   }
 
   /// Lower than the defaults, so that many inputs fit into a second.
-  private static let expressionLimits = CELLimits(evaluationBudget: 100_000, createdSize: 65_536)
+  private static let expressionLimits = CELLimits(budget: 100_000, created: 65_536)
 
   private static let activations = [
     Activation(path: Array("kitchen/temperature".utf8), value: tree(#"{"temp":21.5,"on":true,"tags":["a","é\n"]}"#)),

@@ -40,7 +40,6 @@ private struct ServerConnection {
   private static let limits: WebSocketLimits = {
     var limits = WebSocketLimits()
     limits.messageBytes = 1000
-    limits.frameBytes = 400
     return limits
   }()
 

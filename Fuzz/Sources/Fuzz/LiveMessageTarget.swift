@@ -25,7 +25,7 @@ extension FuzzTarget {
     var limits = LiveLimits()
     limits.patternsPerSubscription = 3
     return LiveConfiguration(
-      limits: limits, values: JSONLimits(bytes: 64, depth: 4), paths: PathLimits(depth: 4, segment: 16, path: 40))
+      limits: limits, values: JSONLimits(bytes: 64, depth: 4), paths: PathLimits(depth: 4, segmentBytes: 16, bytes: 40))
   }()
 
   private static let operationLimit = 3

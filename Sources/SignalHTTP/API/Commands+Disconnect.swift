@@ -10,8 +10,8 @@ extension Commands {
       do throws(Problem) {
         let operation = try self.operation(of: request)
         if let source = request.filter { _ = try conditionFilter(source) }
-        if let ttl = operation.ttl, ttl <= .zero || ttl > store.limits.timeToLive {
-          let error = StoreError.badTimeToLive(operation: index, limit: store.limits.timeToLive)
+        if let ttl = operation.ttl, ttl <= .zero || ttl > store.limits.ttlLimit {
+          let error = StoreError.badTimeToLive(operation: index, limit: store.limits.ttlLimit)
           throw problem(error, inTransaction: true)
         }
       } catch {

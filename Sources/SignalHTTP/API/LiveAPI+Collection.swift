@@ -46,7 +46,8 @@ extension LiveAPI {
     let body = try body.read()
     let operations = try problem { () throws(Problem) in
       try body.withSpan { bytes throws(Problem) in
-        try TransactionRequest.operations(bytes, service.configuration, limit: service.commands.limits.operations)
+        try TransactionRequest.operations(
+          bytes, service.configuration, limit: service.commands.limits.transactionOperations)
       }
     }
     let result = try problem { () throws(Problem) in try service.commands.execute(operations, as: caller) }

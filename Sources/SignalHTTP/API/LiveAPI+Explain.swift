@@ -45,7 +45,7 @@ extension LiveAPI {
     }
     text.append(UInt8(ascii: "]"))
     if filter.isListable {
-      var budget = service.configuration.limits.scan
+      var budget = service.configuration.limits.turnProperties
       var scan = snapshot.scan(match: request.patterns)
       var examined = 0
       var matching = 0

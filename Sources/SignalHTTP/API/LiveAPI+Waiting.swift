@@ -15,7 +15,7 @@ extension LiveAPI {
     guard since != nil || until != nil else {
       throw .problem(Problem(.badQuery, "\"wait\" needs \"since\" or \"until\": what is waited for."))
     }
-    let longest = service.configuration.limits.wait
+    let longest = service.configuration.limits.waitLimit
     guard time <= longest else {
       throw .problem(Problem(.badDuration, "\"wait\" is at most \(longest.components.seconds)s."))
     }

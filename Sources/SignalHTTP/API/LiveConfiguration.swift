@@ -4,7 +4,7 @@ public import JSON
 public import SignalStore
 
 /// Bounds of the live service: what one client may ask of it.
-public struct LiveLimits: Sendable {
+public struct LiveLimits: Sendable, Equatable {
   /// Subscriptions of one WebSocket.
   ///
   /// Default 128.
@@ -28,7 +28,7 @@ public struct LiveLimits: Sendable {
   /// Properties looked at for one page of the list, and for one piece of a snapshot, before others have their turn.
   ///
   /// Default 10 000.
-  public var scan = 10_000
+  public var turnProperties = 10_000
   /// Bytes of a snapshot made at a time, as the socket takes them.
   ///
   /// Default 64 KiB; one property more may go over it.
@@ -40,15 +40,15 @@ public struct LiveLimits: Sendable {
   /// Operations of one JSON Patch.
   ///
   /// Default 1000.
-  public var patchOperations = 1000
+  public var patchOperations = JSONPatch.Limits().operations
   /// Elements and members that the operations of one JSON Patch may pass, compare or move.
   ///
   /// Default 5 000 000, some tens of milliseconds.
-  public var patchWork = 5_000_000
+  public var patchWork = JSONPatch.Limits().work
   /// The longest time that a request may wait for a property to change.
   ///
   /// Default 5 minutes.
-  public var wait: Duration = .seconds(300)
+  public var waitLimit: Duration = .seconds(300)
   /// Silence of a subscription after which it gets a bookmark.
   ///
   /// Default 15 s.
@@ -83,7 +83,7 @@ public struct LiveLimits: Sendable {
 }
 
 /// How properties are served: over REST, WebSocket and server-sent events.
-public struct LiveConfiguration: Sendable {
+public struct LiveConfiguration: Sendable, Equatable {
   /// Names and addresses under which the server answers, besides those it listens on and the loopback interface's own:
   /// `signals.example.com`, without a port, or `*` for any.
   public var hosts: [String]

@@ -31,10 +31,10 @@ final class LiveService {
     }
     hub = Hub(
       store: store, bookmarkInterval: live.bookmarkInterval,
-      pace: Replay.Pace(bytes: live.snapshotBytes, properties: live.scan),
-      limits: HubLimits(trackedPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes),
+      pace: Replay.Pace(snapshotBytes: live.snapshotBytes, turnProperties: live.turnProperties),
+      limits: HubLimits(deadbandPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes),
       watchers: watchers, filterFailed: filterFailed, loop: loop)
-    waits = PropertyWaits(store: store, scanLimit: live.scan, loop: loop)
+    waits = PropertyWaits(store: store, turnProperties: live.turnProperties, loop: loop)
     loop.addParticipant(hub)
     loop.addParticipant(waits)
     signalHub = SignalHub(store, loop: loop)
@@ -90,7 +90,7 @@ final class LiveService {
     text.append(literal: #","patterns":"#)
     text.appendJSON(configuration.limits.patternsPerSubscription)
     text.append(literal: #","filterBytes":"#)
-    text.appendJSON(configuration.expressions.sourceBytes)
+    text.appendJSON(configuration.expressions.bytes)
     text.append(literal: #","backlogBytes":"#)
     text.appendJSON(highWaterMark)
     text.append(literal: #","conflatedBytes":"#)

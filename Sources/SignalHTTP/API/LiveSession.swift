@@ -62,7 +62,7 @@ final class LiveSession: WebSocketHandler {
     }
     do throws(ClientMessage.Refusal) {
       let message = try ClientMessage(
-        message, configuration: service.configuration, operationLimit: service.commands.limits.operations,
+        message, configuration: service.configuration, operationLimit: service.commands.limits.transactionOperations,
         holder: caller.holder)
       do throws(Problem) {
         try execute(message.command, message.id, on: loop)

@@ -17,7 +17,7 @@ struct PropertyListPage {
   ) {
     cursor = snapshot.cursor
     var scan = snapshot.scan(match: patterns, after: after)
-    var budget = limits.scan
+    var budget = limits.turnProperties
     var count = 0
     if !asLines {
       text.append(literal: #"{"cursor":""#)

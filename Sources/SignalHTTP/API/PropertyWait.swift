@@ -63,15 +63,15 @@ final class PropertyWait: RequestWait {
 /// thread that made it, and does not wake the loop.
 final class PropertyWaits: TurnParticipant {
   private let store: PropertyStore
-  private let scanLimit: Int
+  private let turnProperties: Int
   private let changes: AwaitedChanges
   private var waits: [PropertyPath: [PropertyWait]] = [:]
   private var feed: Subscription?
 
-  /// - Parameter scanLimit: Changes of the history that are looked at for one request.
-  init(store: PropertyStore, scanLimit: Int, loop: isolated EventLoop) {
+  /// - Parameter turnProperties: Changes of the history that are looked at for one request.
+  init(store: PropertyStore, turnProperties: Int, loop: isolated EventLoop) {
     self.store = store
-    self.scanLimit = scanLimit
+    self.turnProperties = turnProperties
     changes = AwaitedChanges { [weak loop] in loop?.wake() }
   }
 
@@ -111,7 +111,7 @@ final class PropertyWaits: TurnParticipant {
     guard cursor.epoch == store.epoch, cursor.revision <= revision else { return true }
     if let found { return found.revision > cursor.revision }
     guard let missed = store.changes(since: cursor) else { return true }
-    var budget = scanLimit
+    var budget = turnProperties
     for commit in missed {
       budget -= commit.count
       // The history may have gone on since the property was read: what is newer comes to the wait.

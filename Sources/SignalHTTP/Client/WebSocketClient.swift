@@ -92,7 +92,6 @@ package final class WebSocketClient {
   package static var largeLimits: WebSocketLimits {
     var limits = WebSocketLimits()
     limits.messageBytes = 64 << 20
-    limits.frameBytes = 64 << 20
     return limits
   }
 

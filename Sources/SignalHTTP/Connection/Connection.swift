@@ -103,7 +103,7 @@ final class Connection: LoopMember {
     defer { isServing = false }
     if state == .lingering || state == .flushing { return discard(on: loop) }
 
-    var budget = limits.bytesPerTurn
+    var budget = limits.turnBytes
     var hasOffered = false
     while state == .open, session.takesInput, output.count <= limits.highWaterMark {
       if !inputNeedsMore {

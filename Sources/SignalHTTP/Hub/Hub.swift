@@ -34,7 +34,7 @@ final class Hub: TurnParticipant {
   private let filterFailed: (@Sendable (PropertyPath, Int) -> Void)?
 
   init(
-    store: PropertyStore, bookmarkInterval: Duration, pace: Replay.Pace, limits: HubLimits = HubLimits(),
+    store: PropertyStore, bookmarkInterval: Duration, pace: Replay.Pace, limits: HubLimits,
     watchers: Watchers = Watchers(), filterFailed: (@Sendable (PropertyPath, Int) -> Void)? = nil,
     loop: isolated EventLoop
   ) {
@@ -71,7 +71,7 @@ final class Hub: TurnParticipant {
     }
     let group = group(for: key, now: loop.now)
     let membership = Membership(
-      group: group, subscriber: subscriber, replay: replay, take: take, keptLimit: limits.conflatedBytes)
+      group: group, subscriber: subscriber, replay: replay, take: take, conflatedBytes: limits.conflatedBytes)
     group.join(membership)
     watchers.add(options.patterns)
     return membership
@@ -99,7 +99,7 @@ final class Hub: TurnParticipant {
     if demandFeed == nil { demandFeed = watchers.demand.subscribe { [demandBox] in demandBox.put($0) } }
     let (watched, number) = watchers.present
     let subscription = DemandSubscription(
-      patterns, id: id, wire: wire, watched: watched, number: number, store: store, pieceBytes: pace.bytes,
+      patterns, id: id, wire: wire, watched: watched, number: number, store: store, pieceBytes: pace.snapshotBytes,
       subscriber: subscriber)
     demandSubscriptions.append(subscription)
     return subscription

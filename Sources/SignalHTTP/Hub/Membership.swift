@@ -57,7 +57,7 @@ final class Membership {
   /// Whether its beginning tells the present value of every property.
   let knowsState: Bool
   private unowned let subscriber: any Subscriber
-  private let keptLimit: Int
+  private let conflatedBytes: Int
   private var waiting: [(bytes: [UInt8], marks: [EventMark])] = []
   private var waitingBytes = 0
   /// What it has missed while it was behind.
@@ -69,12 +69,12 @@ final class Membership {
   /// Up to where it has been given everything, as far as events tell; kept for one that wants a number of them.
   private var complete: Revision?
 
-  init(group: SubscriptionGroup, subscriber: any Subscriber, replay: Replay, take: Int?, keptLimit: Int) {
+  init(group: SubscriptionGroup, subscriber: any Subscriber, replay: Replay, take: Int?, conflatedBytes: Int) {
     self.group = group
     self.subscriber = subscriber
     outlet = subscriber.outlet
     self.replay = replay
-    self.keptLimit = keptLimit
+    self.conflatedBytes = conflatedBytes
     mode = group.key.options.delivery.mode
     joinedAt = replay.position
     recovered = replay.recovered
@@ -181,7 +181,7 @@ final class Membership {
     checkKept()
   }
 
-  private func checkKept() { if let missed, missed.bytes > keptLimit { isOverloaded = true } }
+  private func checkKept() { if let missed, missed.bytes > conflatedBytes { isOverloaded = true } }
 
   func takeMissed() -> Conflation {
     defer { missed = nil }

@@ -15,8 +15,8 @@ final class Replay {
 
   /// How much is made at a time.
   struct Pace {
-    let bytes: Int
-    let properties: Int
+    let snapshotBytes: Int
+    let turnProperties: Int
   }
 
   /// A piece, framed.
@@ -43,7 +43,7 @@ final class Replay {
   /// Of what was missed, for a subscription that wants the newest only: the newest so far.
   private var missed: Conflation
   private var deadband: DeadbandState?
-  private let keptLimit: Int
+  private let conflatedBytes: Int
 
   /// Takes what is there now.
   ///
@@ -54,10 +54,10 @@ final class Replay {
     options = key.options
     writer = LiveEventWriter(subscription: key.id, fields: options.fields)
     self.pace = pace
-    keptLimit = limits.conflatedBytes
+    conflatedBytes = limits.conflatedBytes
     missed = Conflation(options, isResuming: true)
     // What the client was told last of a path is not known: the first change is told, and the band begins there.
-    deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.trackedPaths) }
+    deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.deadbandPaths) }
     block = FrameBlock(key.wire, epoch: store.epoch, isCounted: key.isCounted)
     if let since, let missed = store.changes(since: since) {
       recovered = true
@@ -88,7 +88,7 @@ final class Replay {
       reset = nil
       block.append { [writer, position] in writer.appendReset(position, reason, to: &$0) }
     }
-    var budget = pace.properties
+    var budget = pace.turnProperties
     let isLast =
       switch source {
       case .nothing: true
@@ -106,7 +106,7 @@ final class Replay {
 
   private func addProperties(_ scan: inout PropertyScan, _ budget: inout Int) -> Bool {
     source = .nothing
-    while block.count < pace.bytes, let stored = scan.next(visiting: &budget) {
+    while block.count < pace.snapshotBytes, let stored = scan.next(visiting: &budget) {
       guard let value = options.see(stored) else { continue }
       block.appendProperty { [writer] in writer.appendSnapshot(stored, value: value, to: &$0) }
     }
@@ -117,7 +117,7 @@ final class Replay {
 
   private func addCommits(_ commits: inout HistorySlice.Iterator, _ budget: inout Int) -> Bool {
     source = .nothing
-    while block.count < pace.bytes, budget > 0 {
+    while block.count < pace.snapshotBytes, budget > 0 {
       guard let commit = commits.next() else {
         flushMissed()
         return true
@@ -135,7 +135,7 @@ final class Replay {
         }
       }
       block.close()
-      if missed.bytes > keptLimit { flushMissed() }
+      if missed.bytes > conflatedBytes { flushMissed() }
       if missed.isEmpty { reached = commit.revision }
     }
     source = .history(commits)

@@ -129,7 +129,7 @@ final class HubProgress {
 /// Bounds of what a hub remembers for its subscribers.
 struct HubLimits {
   /// Paths of which one subscription with a deadband remembers what was told.
-  var trackedPaths = 100_000
+  var deadbandPaths: Int
   /// Bytes kept for one subscription that is behind.
-  var conflatedBytes = 8 << 20
+  var conflatedBytes: Int
 }

@@ -58,7 +58,7 @@ final class SubscriptionGroup {
     writer = LiveEventWriter(subscription: key.id, fields: options.fields)
     block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
     lastEvent = now
-    deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.trackedPaths) }
+    deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.deadbandPaths) }
     pending = Conflation(options)
     isPaced = options.delivery.isPaced
     interval = options.delivery.interval

@@ -41,7 +41,7 @@ package enum WebSocketError: Error, Equatable, Sendable {
 
   // Over a limit, or not wanted.
 
-  /// A frame over `WebSocketLimits.frameBytes`.
+  /// A frame over `WebSocketLimits.messageBytes`.
   case frameTooLarge
   /// A message over `WebSocketLimits.messageBytes`.
   case messageTooLarge

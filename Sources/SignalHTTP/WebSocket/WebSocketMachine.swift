@@ -56,7 +56,7 @@ package struct WebSocketMachine: Sendable {
   /// Without `acceptsBinary` a binary message is refused with 1003.
   package init(role: WebSocketRole, limits: WebSocketLimits = WebSocketLimits(), acceptsBinary: Bool = true) {
     self.role = role
-    parser = FrameParser(role: role, frameLimit: min(limits.frameBytes, limits.messageBytes))
+    parser = FrameParser(role: role, frameLimit: limits.messageBytes)
     assembler = MessageAssembler(messageLimit: limits.messageBytes, acceptsBinary: acceptsBinary)
   }
 

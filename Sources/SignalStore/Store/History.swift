@@ -29,7 +29,7 @@ struct History: Sendable {
   private(set) var newest: Revision = 0
 
   init(_ limits: StoreLimits) {
-    countLimit = limits.historyCount
+    countLimit = limits.historyChanges
     byteLimit = limits.historyBytes
   }
 

@@ -7,15 +7,15 @@ public struct PathLimits: Equatable, Sendable {
   /// Bounds the work of matching.
   public var depth: Int
   /// Most UTF-8 bytes of one segment; 255 unless told otherwise, as in a file name.
-  public var segment: Int
+  public var segmentBytes: Int
   /// Most UTF-8 bytes of the whole path, separators included; 1024 unless told otherwise.
-  public var path: Int
+  public var bytes: Int
 
   /// Limits with the defaults, or with those given instead.
-  public init(depth: Int = 32, segment: Int = 255, path: Int = 1024) {
+  public init(depth: Int = 32, segmentBytes: Int = 255, bytes: Int = 1024) {
     self.depth = depth
-    self.segment = segment
-    self.path = path
+    self.segmentBytes = segmentBytes
+    self.bytes = bytes
   }
 }
 
@@ -23,7 +23,7 @@ extension PathLimits {
   /// Checks plain text that is meant as a path, or as a pattern when `wildcards` is true.
   func validate(_ bytes: Span<UInt8>, wildcards: Bool) throws(PathError) {
     if bytes.isEmpty { throw .empty }
-    if bytes.count > path { throw .tooLong(limit: path) }
+    if bytes.count > self.bytes { throw .tooLong(limit: self.bytes) }
     var count = 0
     var start = 0
     var isASCII = true
@@ -53,7 +53,7 @@ extension PathLimits {
 
   private func validateSegment(_ segment: Span<UInt8>, wildcards: Bool) throws(PathError) {
     if segment.isEmpty { throw .emptySegment }
-    if segment.count > self.segment { throw .segmentTooLong(limit: self.segment) }
+    if segment.count > segmentBytes { throw .segmentTooLong(limit: segmentBytes) }
     if segment.count > 2 { return }
     switch (segment[0], segment[segment.count - 1]) {
     case (UInt8(ascii: "."), UInt8(ascii: ".")): throw .dotSegment
@@ -67,9 +67,9 @@ extension PathLimits {
   /// An encoded "/" separates like one that stands as it is, because no segment can hold one.
   func percentDecoded(_ text: Span<UInt8>) throws(PathError) -> [UInt8] {
     // Every byte takes three at most, so a longer text cannot become a path of legal length.
-    if text.count / 3 > path { throw .tooLong(limit: path) }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(min(text.count, path))
+    if text.count / 3 > bytes { throw .tooLong(limit: bytes) }
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(min(text.count, bytes))
     var index = 0
     while index < text.count {
       var byte = text[index]
@@ -80,10 +80,10 @@ extension PathLimits {
         byte = high << 4 | low
         index += 2
       }
-      if bytes.count == path { throw .tooLong(limit: path) }
-      bytes.append(byte)
+      if decoded.count == bytes { throw .tooLong(limit: bytes) }
+      decoded.append(byte)
     }
-    return bytes
+    return decoded
   }
 
   private func hexadecimal(_ digit: UInt8) -> UInt8? {

@@ -178,7 +178,7 @@ public final class PropertyStore: Sendable {
   /// - Throws: ``StoreError`` of the first operation that cannot be carried out.
   @discardableResult
   public func transact(_ operations: [Operation]) throws(StoreError) -> TransactionResult {
-    if operations.count > limits.operations { throw .tooManyOperations(limit: limits.operations) }
+    if operations.count > limits.transactionOperations { throw .tooManyOperations(limit: limits.transactionOperations) }
     var paths = Set<PropertyPath>(minimumCapacity: operations.count)
     for index in operations.indices where !paths.insert(operations[index].path).inserted {
       throw .repeatedPath(operation: index)
@@ -209,7 +209,7 @@ public final class PropertyStore: Sendable {
   /// The clocks are foreign code, so they are asked before the lock is taken; that of the timers only for a time to live.
   private func moment(of operations: some Collection<Operation>) throws(StoreError) -> Moment {
     // What is longer cannot be reckoned with, whatever the limit says.
-    let limit = min(limits.timeToLive, .seconds(1000 * 366 * 86_400))
+    let limit = min(limits.ttlLimit, .seconds(1000 * 366 * 86_400))
     var needsTicks = false
     var index = 0
     for operation in operations {

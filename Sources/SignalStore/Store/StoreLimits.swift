@@ -12,11 +12,11 @@ public struct StoreLimits: Equatable, Sendable {
   /// Most operations of one transaction; 1000 unless told otherwise.
   ///
   /// Other writers and readers wait while it is applied.
-  public var operations: Int
+  public var transactionOperations: Int
   /// Most changes that are kept for those who resume; 100 000 unless told otherwise.
   ///
   /// With 0 nobody can resume.
-  public var historyCount: Int
+  public var historyChanges: Int
   /// Most bytes that these changes may keep alive; 64 MiB unless told otherwise.
   public var historyBytes: Int
   /// Most computed properties; 10 000 unless told otherwise.
@@ -24,10 +24,10 @@ public struct StoreLimits: Equatable, Sendable {
   /// Those that depend on a change, directly or not, are all computed while the change is carried out: others wait.
   public var computedProperties: Int
   /// Most properties that the formula of one computed property may read; 64 unless told otherwise.
-  public var inputs: Int
+  public var formulaInputs: Int
 
   /// Longest time to live of a property, and longest time of a timer; 365 days unless told otherwise.
-  public var timeToLive: Duration
+  public var ttlLimit: Duration
   /// Most properties that one ``Holder`` may hold; 1000 unless told otherwise.
   ///
   /// They end in one revision: other writers and readers wait while it is applied.
@@ -43,18 +43,19 @@ public struct StoreLimits: Equatable, Sendable {
 
   /// Limits with the defaults, or with those given instead.
   public init(
-    properties: Int = 1_000_000, operations: Int = 1000, historyCount: Int = 100_000, historyBytes: Int = 64 << 20,
-    computedProperties: Int = 10_000, inputs: Int = 64, timeToLive: Duration = .seconds(365 * 86_400),
+    properties: Int = 1_000_000, transactionOperations: Int = 1000, historyChanges: Int = 100_000,
+    historyBytes: Int = 64 << 20,
+    computedProperties: Int = 10_000, formulaInputs: Int = 64, ttlLimit: Duration = .seconds(365 * 86_400),
     heldProperties: Int = 1000, rememberedSignals: Int = 10_000, rememberedBytes: Int = 64 << 20, timers: Int = 10_000,
     timerInterval: Duration = .milliseconds(10)
   ) {
     self.properties = properties
-    self.operations = operations
-    self.historyCount = historyCount
+    self.transactionOperations = transactionOperations
+    self.historyChanges = historyChanges
     self.historyBytes = historyBytes
     self.computedProperties = computedProperties
-    self.inputs = inputs
-    self.timeToLive = timeToLive
+    self.formulaInputs = formulaInputs
+    self.ttlLimit = ttlLimit
     self.heldProperties = heldProperties
     self.rememberedSignals = rememberedSignals
     self.rememberedBytes = rememberedBytes

@@ -232,7 +232,9 @@ struct StoreState: Sendable {
     var defined: [PropertyPath] = []
     for index in operations.indices where outcomes[index] != .unchanged {
       guard case .define(let formula) = operations[index].action else { continue }
-      if formula.inputs.count > limits.inputs { throw .tooManyInputs(operation: index, limit: limits.inputs) }
+      if formula.inputs.count > limits.formulaInputs {
+        throw .tooManyInputs(operation: index, limit: limits.formulaInputs)
+      }
       if let cycle = graph.define(formula, at: operations[index].path) { throw .cycle(operation: index, cycle) }
       if graph.count > limits.computedProperties {
         throw .tooManyComputed(operation: index, limit: limits.computedProperties)

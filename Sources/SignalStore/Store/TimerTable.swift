@@ -113,8 +113,8 @@ public final class TimerTable: Sendable {
       case .every(let interval): interval
       }
     let shortest: Duration = if case .every = schedule { limits.timerInterval } else { .zero }
-    guard delay >= shortest, delay <= min(limits.timeToLive, .seconds(1000 * 366 * 86_400)) else {
-      throw .badTimer(shortest: shortest, longest: limits.timeToLive)
+    guard delay >= shortest, delay <= min(limits.ttlLimit, .seconds(1000 * 366 * 86_400)) else {
+      throw .badTimer(shortest: shortest, longest: limits.ttlLimit)
     }
     let entry: Entry
     if case .every(let interval) = schedule {

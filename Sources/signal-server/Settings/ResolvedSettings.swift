@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import JSON
+import SignalHTTP
 
 /// The settings of one start, and where each value came from.
 ///
@@ -43,6 +45,7 @@ struct ResolvedSettings: Equatable, Sendable {
       case .nothing: throw .noValue(setting.name, expected: setting.expected, source)
       case .scalar(let text): try assign([text], to: setting, from: source)
       case .list(let texts) where setting.isList: try assign(texts, to: setting, from: source)
+      case .groups: throw .badValue(setting.name, text: "[{…}]", expected: setting.expected, source)
       case .list(let texts):
         let text = "[\(texts.joined(separator: ", "))]"
         throw .badValue(setting.name, text: text, expected: setting.expected, source)
@@ -114,18 +117,18 @@ struct ResolvedSettings: Equatable, Sendable {
 
   /// Checks what no single value can tell.
   private func checkTogether() throws(ConfigurationError) {
-    let quiet = settings.webSocket
+    let quiet = settings.limits
     if quiet.idleTimeout <= quiet.pingInterval {
       throw contradiction(
         "websocket.idle-timeout", "websocket.ping-interval", "must be longer than",
         "or every quiet client is dropped")
     }
     // Smaller bodies alone are a choice; larger values alone are a mistake that shows only when one is set.
-    if settings.store.valueBytes > settings.http.bodyBytes, sources["store.value-bytes"] != nil {
+    if settings.live.values.bytes > settings.limits.http.bodyBytes, sources["store.value-bytes"] != nil {
       throw contradiction(
         "store.value-bytes", "http.body-bytes", "must not be larger than", "or no request can set such a value")
     }
-    if settings.store.listDefault > settings.store.listLimit {
+    if settings.live.limits.listDefault > settings.live.limits.listLimit {
       throw contradiction("store.list-default", "store.list-limit", "must not be larger than", "the largest page")
     }
   }

@@ -42,19 +42,19 @@ struct ServeVerb: AsyncParsableCommand {
     let logger = Logger(label: "signal-server")
     ProcessSignals.ignoreBrokenPipes()
     Allocator.giveBackFreedMemory()
-    let descriptors = DescriptorLimit.raise(toServe: settings.http.connections)
-    if let descriptors, descriptors < settings.http.connections {
+    let descriptors = DescriptorLimit.raise(toServe: settings.limits.connections)
+    if let descriptors, descriptors < settings.limits.connections {
       logger.warning(
         "the system allows fewer descriptors than connections",
-        metadata: ["descriptors": "\(descriptors)", "connections": "\(settings.http.connections)"])
+        metadata: ["descriptors": "\(descriptors)", "connections": "\(settings.limits.connections)"])
     }
-    let store = PropertyStore(limits: StoreLimits(settings))
-    var configuration = ServerConfiguration(settings)
+    let store = PropertyStore(limits: settings.store)
+    var configuration = settings.server
     if logger.logLevel <= .debug {
       let log = ServerEventLog(logger: logger)
       configuration.observer = { log.write($0) }
     }
-    let server = Server(configuration, store: store, live: LiveConfiguration(settings))
+    let server = Server(configuration, store: store, live: settings.live)
     do throws(SystemError) {
       try server.start()
       let sources =

@@ -11,7 +11,6 @@ final class WebSocketLink: LiveLink {
     var limits = WebSocketClient.largeLimits
     // What can be read as JSON can be received.
     limits.messageBytes = JSONLimits.bytesCeiling
-    limits.frameBytes = JSONLimits.bytesCeiling
     do throws(ClientError) {
       socket = try WebSocketClient(
         host: url.host, port: url.port, target: "/events", subprotocols: ["signal.v1.json"], limits: limits)

@@ -41,7 +41,7 @@ struct ConvergenceTests {
   @Test func `every watcher sees each change once and in order, also one whose connection breaks`() throws {
     let plan = Plan.standard
     // Longer than all that is written, so that nobody is so far behind that only a snapshot helps.
-    let history = StoreLimits(historyCount: 1 << 20, historyBytes: 1 << 30)
+    let history = StoreLimits(historyChanges: 1 << 20, historyBytes: 1 << 30)
     let outcome = try run(plan, TestServer(store: .forTests(limits: history)))
     #expect(outcome.folds.count == plan.watchers + plan.streams)
     for fold in outcome.folds {
@@ -55,7 +55,7 @@ struct ConvergenceTests {
   }
 
   @Test func `a history that is too short costs snapshots but no truth`() throws {
-    let store = PropertyStore.forTests(limits: StoreLimits(historyCount: 16))
+    let store = PropertyStore.forTests(limits: StoreLimits(historyChanges: 16))
     let plan = Plan(writes: 120, reconnecting: 8, seed: 2)
     let outcome = try run(plan, TestServer(store: store))
     #expect(outcome.folds.map(\.resets).reduce(0, +) > 0)

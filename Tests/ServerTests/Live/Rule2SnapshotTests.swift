@@ -79,7 +79,7 @@ struct Rule2SnapshotTests {
 
   /// A server with a history of five changes of two properties, and one deleted again.
   private func serverWithPast(history: Int = 100_000) throws -> TestServer {
-    let server = try TestServer(store: .forTests(limits: StoreLimits(historyCount: history)))
+    let server = try TestServer(store: .forTests(limits: StoreLimits(historyChanges: history)))
     try server.store.set("a", "1")
     try server.store.set("b", "2")
     try server.store.set("a", "3")

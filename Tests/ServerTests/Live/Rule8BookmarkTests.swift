@@ -12,7 +12,7 @@ struct Rule8BookmarkTests {
     live.limits.bookmarkInterval = .milliseconds(40)
     var limits = Limits()
     limits.lingerTimeout = .milliseconds(40)
-    return try TestServer(store: .forTests(limits: StoreLimits(historyCount: history)), live: live, limits: limits)
+    return try TestServer(store: .forTests(limits: StoreLimits(historyChanges: history)), live: live, limits: limits)
   }
 
   @Test func `a shorter interval than that of all others begins at once`() throws {

@@ -87,7 +87,7 @@ struct ListTests {
 
   @Test func `a page that is full of work ends early and says where to go on`() throws {
     var live = LiveConfiguration()
-    live.limits.scan = 10
+    live.limits.turnProperties = 10
     let client = try server(35, live: live).connect()
     var found: [String] = []
     var next: String? = nil

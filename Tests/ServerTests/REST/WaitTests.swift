@@ -108,7 +108,7 @@ struct WaitTests {
   }
 
   @Test func `a cursor older than the history is answered at once when the property is not there`() throws {
-    let server = try TestServer(store: .forTests(limits: StoreLimits(historyCount: 4)))
+    let server = try TestServer(store: .forTests(limits: StoreLimits(historyChanges: 4)))
     for value in 1...20 { try server.store.set("a", "\(value)") }
     let client = try server.connect()
     #expect(try client.request("GET", "/properties/none?since=e.1&wait=5m").status == 404)
@@ -258,7 +258,7 @@ struct WaitTests {
 
   @Test func `the longest wait is a limit`() throws {
     var live = LiveConfiguration()
-    live.limits.wait = .seconds(2)
+    live.limits.waitLimit = .seconds(2)
     let client = try TestServer(live: live).connect()
     let refused = try client.request("GET", "/properties/a?since=e.0&wait=2001ms")
     #expect(refused.status == 400 && refused.code == "bad_duration")

@@ -24,9 +24,9 @@ struct RefusalTests {
     live.limits.subscriptionsPerConnection = 1
     live.limits.patternsPerSubscription = 4
     live.limits.listLimit = 50
-    live.expressions.sourceBytes = 256
+    live.expressions.bytes = 256
     do {
-      let storeLimits = StoreLimits(properties: 3, operations: 4, inputs: 2, timeToLive: .seconds(3600))
+      let storeLimits = StoreLimits(properties: 3, transactionOperations: 4, formulaInputs: 2, ttlLimit: .seconds(3600))
       let store = PropertyStore.forTests(limits: storeLimits)
       try store.transact(["a": "1", "b": #"{"x":[1,2]}"#, "c": "true"])
       return try TestServer(store: store, live: live, limits: limits)

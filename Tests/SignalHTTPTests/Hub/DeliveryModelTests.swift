@@ -85,9 +85,9 @@ private final class DeliveryRun {
     // A history of a few changes is often shorter than an absence.
     let history = seed % 3 == 0 ? 6 : 64
     test = HubUnderTest(
-      store: .forTests(limits: StoreLimits(historyCount: history), timers: timers), bookmark: .milliseconds(700),
-      pace: Replay.Pace(bytes: 200, properties: 5),
-      limits: HubLimits(trackedPaths: isExact ? 100 : 4, conflatedBytes: 1200), on: loop)
+      store: .forTests(limits: StoreLimits(historyChanges: history), timers: timers), bookmark: .milliseconds(700),
+      pace: Replay.Pace(snapshotBytes: 200, turnProperties: 5),
+      limits: HubLimits(deadbandPaths: isExact ? 100 : 4, conflatedBytes: 1200), on: loop)
     expiries.follow(test.store)
   }
 

@@ -139,7 +139,7 @@ struct DeliveryTests {
 
   @Test func `what is kept for a slow client is bounded, and then it is told from where to resume`() async throws {
     try await onHub { loop in
-      let test = HubUnderTest(limits: HubLimits(conflatedBytes: 2000), on: loop)
+      let test = HubUnderTest(limits: .forTests(conflatedBytes: 2000), on: loop)
       let client = test.connect(highWaterMark: 10)
       client.subscribe(try Self.options(DeliveryOptions()), on: loop)
       test.turn(on: loop)
@@ -160,7 +160,7 @@ struct DeliveryTests {
 
   @Test func `nothing is told behind the end of a client, whichever of its subscriptions ends it`() async throws {
     try await onHub { loop in
-      let test = HubUnderTest(limits: HubLimits(conflatedBytes: 2000), on: loop)
+      let test = HubUnderTest(limits: .forTests(conflatedBytes: 2000), on: loop)
       let client = test.connect(highWaterMark: 10)
       let other = test.connect()
       let paced = try Self.options(DeliveryOptions(maxRate: 1))
@@ -187,7 +187,7 @@ struct DeliveryTests {
 
   @Test func `what changes behind a snapshot that is not taken is conflated beyond the high-water mark`() async throws {
     try await onHub { loop in
-      let test = HubUnderTest(pace: Replay.Pace(bytes: 50, properties: 10), on: loop)
+      let test = HubUnderTest(pace: Replay.Pace(snapshotBytes: 50, turnProperties: 10), on: loop)
       for number in 0..<5 { try test.store.set("s/\(number)", "0") }
       let client = test.connect(highWaterMark: 150)
       client.subscribe(try Self.options(DeliveryOptions()), on: loop)
@@ -452,7 +452,7 @@ struct DeliveryTests {
 
   @Test func `a deadband that has too much to keep in mind begins anew`() async throws {
     try await onHub { loop in
-      let test = HubUnderTest(limits: HubLimits(trackedPaths: 2), on: loop)
+      let test = HubUnderTest(limits: .forTests(deadbandPaths: 2), on: loop)
       for path in ["a", "b", "c"] { try test.store.set(path, "10") }
       let client = test.connect()
       client.subscribe(try Self.options(DeliveryOptions(deadband: .absolute(5))), on: loop)

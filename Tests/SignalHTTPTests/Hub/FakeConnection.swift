@@ -124,6 +124,15 @@ extension String {
   var withoutTime: String { replacing(/,"(time|expires)":"[^"]*"/, with: "") }
 }
 
+extension HubLimits {
+  /// The defaults, or what is given instead.
+  static func forTests(
+    deadbandPaths: Int = LiveLimits().deadbandPaths, conflatedBytes: Int = LiveLimits().conflatedBytes
+  ) -> HubLimits {
+    HubLimits(deadbandPaths: deadbandPaths, conflatedBytes: conflatedBytes)
+  }
+}
+
 /// A hub whose clock is the test's.
 final class HubUnderTest {
   let store: PropertyStore
@@ -132,7 +141,7 @@ final class HubUnderTest {
 
   init(
     store: PropertyStore = .forTests(), bookmark: Duration = .seconds(3600),
-    pace: Replay.Pace = Replay.Pace(bytes: 64 << 10, properties: 10_000), limits: HubLimits = HubLimits(),
+    pace: Replay.Pace = Replay.Pace(snapshotBytes: 64 << 10, turnProperties: 10_000), limits: HubLimits = .forTests(),
     on loop: isolated EventLoop
   ) {
     self.store = store

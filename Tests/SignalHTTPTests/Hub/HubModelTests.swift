@@ -106,7 +106,8 @@ private final class Play {
   init(seed: UInt64, on loop: isolated EventLoop) {
     random = SplitMix(state: seed)
     hub = Hub(
-      store: store, bookmarkInterval: .seconds(3600), pace: Replay.Pace(bytes: 200, properties: 5), loop: loop)
+      store: store, bookmarkInterval: .seconds(3600), pace: Replay.Pace(snapshotBytes: 200, turnProperties: 5),
+      limits: .forTests(), loop: loop)
   }
 
   /// Returns the first difference.

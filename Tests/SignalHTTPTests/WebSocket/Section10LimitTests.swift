@@ -4,16 +4,14 @@ import Testing
 
 @Suite("Implementation-specific limits, RFC 6455 section 10.4")
 struct Section10LimitTests {
-  private func limits(frame: Int, message: Int) -> WebSocketLimits {
+  private func limits(message: Int) -> WebSocketLimits {
     var limits = WebSocketLimits()
-    limits.frameBytes = frame
     limits.messageBytes = message
     return limits
   }
 
   @Test func `the defaults take a value of one mebibyte with its command around it`() {
     #expect(WebSocketLimits().messageBytes == 1_114_112)
-    #expect(WebSocketLimits().frameBytes == 1_114_112)
     let message = [UInt8](repeating: 0x20, count: 1_114_112)
     #expect(receive([frame(.text, message)]).told == [.text(message)])
   }
@@ -21,7 +19,7 @@ struct Section10LimitTests {
   @Test(arguments: [0, 1, 125, 126, 200, 65535, 65536])
   func `a message of exactly the limit is taken, one byte more is answered 1009`(limit: Int) {
     let fits = [UInt8](repeating: 1, count: limit)
-    let bounds = limits(frame: .max, message: limit)
+    let bounds = limits(message: limit)
     #expect(receive([frame(.binary, fits)], limits: bounds).told == [.binary(fits)])
     #expect(receive([frame(.binary, fits + [1])], limits: bounds) == failure(.frameTooLarge))
     let half = limit / 2
@@ -32,16 +30,8 @@ struct Section10LimitTests {
     #expect(overflow == failure(limit == 0 ? .frameTooLarge : .messageTooLarge))
   }
 
-  @Test func `a frame over the frame limit is refused though the message would fit`() throws {
-    let bounds = limits(frame: 10, message: 100)
-    let ten = [UInt8](repeating: 1, count: 10)
-    let input = frame(.binary, ten, fin: false) + frame(.continuation, ten)
-    #expect(receive([input], limits: bounds).told == [.binary(ten + ten)])
-    #expect(try everyWay(frame(.binary, ten + [1]), limits: bounds) == failure(.frameTooLarge))
-  }
-
   @Test func `what was announced is refused before a byte of it has come`() throws {
-    let bounds = limits(frame: 1000, message: 1000)
+    let bounds = limits(message: 1000)
     let announced = TestFrame(first: 0x81, announced: 1001).bytes
     #expect(receive([announced], limits: bounds) == failure(.frameTooLarge))
     #expect(receive([TestFrame(first: 0x81, announced: 1000).bytes], limits: bounds).told.isEmpty)
@@ -52,18 +42,18 @@ struct Section10LimitTests {
 
   @Test func `control frames are not under the limits of data`() {
     let ping = [UInt8](repeating: 3, count: 125)
-    #expect(receive([frame(.ping, ping)], limits: limits(frame: 1, message: 1)).replies == reply(.pong, ping))
+    #expect(receive([frame(.ping, ping)], limits: limits(message: 1)).replies == reply(.pong, ping))
   }
 
   @Test func `limits without sense refuse everything and do not trap`() {
-    let bounds = limits(frame: -5, message: -5)
+    let bounds = limits(message: -5)
     #expect(receive([frame(.text, [1])], limits: bounds) == failure(.frameTooLarge))
     #expect(receive([frame(.text)], limits: bounds).told == [.text([])])
-    #expect(receive([frame(.text, [1])], limits: limits(frame: .max, message: .max)).told == [.text([1])])
+    #expect(receive([frame(.text, [1])], limits: limits(message: .max)).told == [.text([1])])
     let endless = TestFrame(first: 0x82, announced: UInt64(Int.max)).bytes
-    #expect(receive([endless + [1, 2]], limits: limits(frame: .max, message: .max)).told.isEmpty)
+    #expect(receive([endless + [1, 2]], limits: limits(message: .max)).told.isEmpty)
     let twice = frame(.binary, [1], fin: false) + TestFrame(first: 0x80, announced: UInt64(Int.max)).bytes
-    #expect(receive([twice], limits: limits(frame: .max, message: .max)) == failure(.messageTooLarge))
+    #expect(receive([twice], limits: limits(message: .max)) == failure(.messageTooLarge))
   }
 
   @Test func `binary is answered 1003 by the header where only text is understood`() throws {

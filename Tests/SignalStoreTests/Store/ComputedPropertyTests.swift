@@ -161,7 +161,7 @@ private func sum(_ inputs: PropertyPath..., plus constant: Int = 0) -> Formula {
   }
 
   @Test func `the limits of computed properties and of inputs hold`() throws {
-    let store = PropertyStore(limits: StoreLimits(properties: 4, computedProperties: 2, inputs: 2))
+    let store = PropertyStore(limits: StoreLimits(properties: 4, computedProperties: 2, formulaInputs: 2))
     try store.define("a", sum("x"))
     try store.define("b", sum("x"))
     #expect(throws: StoreError.tooManyComputed(operation: 0, limit: 2)) { try store.define("c", sum("x")) }

@@ -144,7 +144,7 @@ struct ExpiryTests {
 
   @Test(arguments: [Duration.zero, .seconds(-1), .seconds(61)])
   func `a time to live that is none is refused and changes nothing`(ttl: Duration) throws {
-    let store = PropertyStore(limits: StoreLimits(timeToLive: .seconds(60)), timers: clock)
+    let store = PropertyStore(limits: StoreLimits(ttlLimit: .seconds(60)), timers: clock)
     #expect(throws: StoreError.badTimeToLive(operation: 0, limit: .seconds(60))) {
       try store.set("a", number(1), ttl: ttl)
     }
@@ -155,7 +155,7 @@ struct ExpiryTests {
   }
 
   @Test func `the longest time there can be is one like any other`() throws {
-    let store = PropertyStore(limits: StoreLimits(timeToLive: .seconds(Int64.max)), timers: clock)
+    let store = PropertyStore(limits: StoreLimits(ttlLimit: .seconds(Int64.max)), timers: clock)
     try store.set("a", number(1), ttl: .seconds(1000 * 365 * 86_400))
     #expect(throws: StoreError.self) { try store.set("a", number(1), ttl: .seconds(Int64.max)) }
     clock.advance(to: .seconds(999 * 365 * 86_400))

@@ -52,7 +52,7 @@ import Testing
 
   @Test(arguments: [0, 1, 2, 10, 100, 1000])
   func `the count of changes is bounded, and what is kept is without a hole`(limit: Int) throws {
-    let store = makeStore(StoreLimits(historyCount: limit))
+    let store = makeStore(StoreLimits(historyChanges: limit))
     for index in 1...3000 {
       try store.set("a", number(index))
       guard index % 97 == 0 || index > 2990 else { continue }
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func `a transaction counts with each of its changes`() throws {
-    let store = makeStore(StoreLimits(historyCount: 10))
+    let store = makeStore(StoreLimits(historyChanges: 10))
     for round in 0..<5 {
       try store.transact((0..<4).map { .set(PropertyPath(stringLiteral: "p/\($0)"), number(round)) })
     }
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func `a slice stays what it was while the store goes on`() throws {
-    let store = makeStore(StoreLimits(historyCount: 100))
+    let store = makeStore(StoreLimits(historyChanges: 100))
     for index in 0..<80 { try store.set("a", number(index)) }
     let slice = try #require(store.changes(since: cursor(10)))
     var iterator = slice.makeIterator()
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test func `what the history drops is freed`() throws {
-    let store = makeStore(StoreLimits(historyCount: 32))
+    let store = makeStore(StoreLimits(historyChanges: 32))
     weak let first = try store.set("a", number(0)).value
     #expect(first != nil)
     for index in 1...31 { try store.set("a", number(index)) }

@@ -88,7 +88,7 @@ struct ReferenceMatcher {
   }
 
   @Test func `many wildcards on a long path take no more than segments times segments`() throws {
-    let limits = PathLimits(depth: 2000, path: 8000)
+    let limits = PathLimits(depth: 2000, bytes: 8000)
     let pattern = try PathPattern(
       Array(repeating: "**/a", count: 999).joined(separator: "/") + "/b", limits: limits)
     let path = try PropertyPath(Array(repeating: "a", count: 2000).joined(separator: "/"), limits: limits)

@@ -95,13 +95,13 @@ import Testing
   }
 
   @Test func `limits can be set and name themselves`() throws {
-    let limits = PathLimits(depth: 2, segment: 3, path: 5)
+    let limits = PathLimits(depth: 2, segmentBytes: 3, bytes: 5)
     #expect(try PropertyPath("a/bbb", limits: limits) == "a/bbb")
     #expect(throws: PathError.tooDeep(limit: 2)) { try PropertyPath("a/b/c", limits: limits) }
     #expect(throws: PathError.segmentTooLong(limit: 3)) { try PropertyPath("aaaa", limits: limits) }
     #expect(throws: PathError.tooLong(limit: 5)) { try PropertyPath("aaa/bb", limits: limits) }
-    #expect(throws: PathError.tooLong(limit: 0)) { try PropertyPath("a", limits: PathLimits(path: 0)) }
-    let unlimited = PathLimits(depth: .max, segment: .max, path: .max)
+    #expect(throws: PathError.tooLong(limit: 0)) { try PropertyPath("a", limits: PathLimits(bytes: 0)) }
+    let unlimited = PathLimits(depth: .max, segmentBytes: .max, bytes: .max)
     #expect(try PropertyPath(percentEncoded: Array("a%20b".utf8).span, limits: unlimited) == "a b")
   }
 

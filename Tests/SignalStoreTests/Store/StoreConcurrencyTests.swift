@@ -207,7 +207,7 @@ private final class Fold: Sendable {
   }
 
   @Test func `snapshots and histories that are held while others write stay what they are`() {
-    let store = PropertyStore(limits: StoreLimits(historyCount: 500))
+    let store = PropertyStore(limits: StoreLimits(historyChanges: 500))
     for index in 0..<1000 { _ = try? store.set(PropertyPath(stringLiteral: "q/\(index)"), number(index)) }
     together(4) { index in
       if index < 2 {

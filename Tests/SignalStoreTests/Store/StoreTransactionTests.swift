@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `a transaction with too many operations is refused`() throws {
-    let store = PropertyStore(limits: StoreLimits(operations: 2))
+    let store = PropertyStore(limits: StoreLimits(transactionOperations: 2))
     #expect(throws: StoreError.tooManyOperations(limit: 2)) {
       try store.transact([.set("a", number(1)), .set("b", number(1)), .set("c", number(1))])
     }
