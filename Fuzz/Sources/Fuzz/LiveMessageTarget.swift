@@ -75,7 +75,7 @@ extension FuzzTarget {
 
   fileprivate static func check(_ request: OperationRequest) {
     check(request.path)
-    if case .carryOut(.set(let value, _, _, _)) = request.deed { check(value) }
+    if case .apply(.set(let value, _, _, _)) = request.effect { check(value) }
   }
 
   private static func check(_ problem: Problem, in text: Span<UInt8>) {

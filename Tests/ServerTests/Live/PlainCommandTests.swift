@@ -9,7 +9,7 @@ import Testing
 /// What is read straight from bytes means what the message means.
 @Suite struct `Plain commands` {
   private let configuration = LiveConfiguration(
-    values: JSONLimits(bytes: 64, depth: 4), paths: PathLimits(depth: 4, segment: 16, path: 40))
+    values: JSONLimits(bytes: 64, depth: 4), paths: PathLimits(depth: 4, segmentBytes: 16, bytes: 40))
 
   @Test(arguments: [
     (#"{"id":1,"type":"get","path":"a/b"}"#, "get 1 a/b"),
