@@ -3,7 +3,9 @@
 #include "CReadiness.h"
 
 #include <malloc.h>
+#include <netinet/in.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -40,7 +42,26 @@ int creadiness_arm_timer(int descriptor, int64_t nanoseconds) {
   return timerfd_settime(descriptor, 0, &spec, NULL);
 }
 
-int creadiness_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+int creadiness_accept(int listener, struct creadiness_peer *peer) {
+  struct sockaddr_storage from = {0};
+  socklen_t length = sizeof from;
+  int descriptor = accept4(listener, (struct sockaddr *)&from, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  memset(peer, 0, sizeof *peer);
+  if (descriptor < 0) return descriptor;
+  if (from.ss_family == AF_INET) {
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&from;
+    memcpy(peer->address, &v4->sin_addr, sizeof v4->sin_addr);
+    peer->port = ntohs(v4->sin_port);
+    peer->family = 1;
+  } else if (from.ss_family == AF_INET6) {
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&from;
+    memcpy(peer->address, &v6->sin6_addr, sizeof v6->sin6_addr);
+    peer->zone = v6->sin6_scope_id;
+    peer->port = ntohs(v6->sin6_port);
+    peer->family = 2;
+  }
+  return descriptor;
+}
 
 void creadiness_set_allocator(int arenas, int map_threshold, int trim_threshold) {
 #ifdef __GLIBC__

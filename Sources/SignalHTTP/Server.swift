@@ -8,7 +8,7 @@ import Synchronization
 ///   .response(HTTPResponse(.ok, body: request.body))
 /// }
 /// try server.start()
-/// print("listening on http://\(server.address!)")
+/// print("listening on \(server.endpoints[0])")
 /// try await server.run()   // until shutdown() or cancellation
 /// ```
 ///
@@ -19,20 +19,29 @@ public final class Server: Sendable {
 
   private enum Phase {
     case idle
-    case serving([EventLoop], SocketAddress)
-    case draining([EventLoop], SocketAddress)
+    case serving(Running)
+    case draining(Running)
     case ended
+  }
+
+  /// What there is between start and end.
+  private struct Running {
+    let loops: [EventLoop]
+    let endpoints: [Endpoint]
+    let address: SocketAddress?
+    let listening: ServedHosts.Listening
   }
 
   private struct State {
     var phase = Phase.idle
+    var drainTimeout: Duration
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
   /// What the server was made with.
   public let configuration: ServerConfiguration
   private let makeHandler: HandlerFactory
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// A server whose requests are answered by `handler`, which is called on the connection's loop and must not block.
   ///
@@ -47,14 +56,20 @@ public final class Server: Sendable {
   init(_ configuration: ServerConfiguration, makeHandler: @escaping HandlerFactory) {
     self.configuration = configuration
     self.makeHandler = makeHandler
+    state = Mutex(State(drainTimeout: configuration.limits.drainTimeout))
   }
 
-  /// The address that is listened on, with the port the system picked if 0 was asked for; nil before `start` and after
-  /// the end.
-  public var address: SocketAddress? {
+  /// What is listened on, in the order of the configuration, with the ports that the system picked where 0 was asked
+  /// for; empty before `start` and after the end.
+  public var endpoints: [Endpoint] { running?.endpoints ?? [] }
+
+  /// The first TCP address among them; nil when there is none.
+  public var address: SocketAddress? { running?.address }
+
+  private var running: Running? {
     state.withLock { state in
       switch state.phase {
-      case .serving(_, let address), .draining(_, let address): address
+      case .serving(let running), .draining(let running): running
       case .idle, .ended: nil
       }
     }
@@ -62,11 +77,56 @@ public final class Server: Sendable {
 
   /// Binds, and serves from now on.
   ///
-  /// - Throws: `SystemError` when the address cannot be resolved or bound; nothing is left running.
+  /// - Throws: `SystemError` when an address cannot be resolved or bound; nothing is left running then.
   public func start() throws(SystemError) {
-    let wanted = try SocketAddress(resolving: configuration.host, port: configuration.port, passive: true)
-    let handle = try SocketHandle.listening(on: wanted, backlog: Int32(clamping: configuration.limits.acceptQueue))
-    let address = try SocketAddress(boundTo: handle.descriptor)
+    precondition(
+      (1...ServerConfiguration.mostListeners).contains(configuration.listeners.count),
+      "A server has from 1 to \(ServerConfiguration.mostListeners) listeners.")
+    var sockets: [BoundSocket] = []
+    for listener in configuration.listeners {
+      sockets.append(
+        try BoundSocket(
+          listener.endpoint, mode: listener.mode, backlog: Int32(clamping: configuration.limits.acceptQueue)))
+    }
+    let loops = try makeLoops()
+    let running = Running(
+      loops: loops, endpoints: sockets.map(\.endpoint), address: sockets.lazy.compactMap(\.address).first,
+      listening: listening(on: sockets))
+    let isFirst = state.withLock { state in
+      guard case .idle = state.phase else { return false }
+      state.phase = .serving(running)
+      return true
+    }
+    precondition(isFirst, "A server is started once.")
+
+    let counts = loops.map { _ in ConnectionCount() }
+    for (loop, count) in zip(loops, counts) {
+      loop.submit { [configuration, makeHandler] loop in
+        let connections = LoopConnections(
+          limits: configuration.limits, observer: configuration.observer, count: count)
+        loop.setAcceptor(
+          Acceptor(handler: makeHandler(running.listening, loop), connections: connections, all: counts))
+      }
+    }
+    // The listeners are made on their loop; until then the system's queues hold who comes.
+    loops[0].submit { [sockets] loop in
+      for (number, socket) in sockets.enumerated() {
+        let listener = Listener(socket, number: UInt8(number)) { accepted, loop in
+          let least = counts.indices.min { counts[$0].value < counts[$1].value } ?? 0
+          // Counted here, so that the next accepted one in this turn sees it.
+          counts[least].add()
+          if least == 0 {
+            loop.acceptor?.accept(accepted, on: loop)
+          } else {
+            loops[least].submit { loop in loop.acceptor?.accept(accepted, on: loop) }
+          }
+        }
+        loop.startListening(listener)
+      }
+    }
+  }
+
+  private func makeLoops() throws(SystemError) -> [EventLoop] {
     let number = configuration.loops > 0 ? configuration.loops : processorCount()
     var loops: [EventLoop] = []
     for index in 0..<number {
@@ -78,50 +138,52 @@ public final class Server: Sendable {
         throw error
       }
     }
-    let isFirst = state.withLock { state in
-      guard case .idle = state.phase else { return false }
-      state.phase = .serving(loops, address)
-      return true
-    }
-    precondition(isFirst, "A server is started once.")
-
-    let listening = listening(on: address)
-    let connections = loops.map { _ in LoopConnections(limits: configuration.limits, observer: configuration.observer) }
-    for (loop, own) in zip(loops, connections) {
-      loop.submit { [makeHandler] loop in
-        loop.setAcceptor(Acceptor(handler: makeHandler(listening, loop), connections: own, all: connections))
-      }
-    }
-    // The listener is made on its loop; until then the system's queue holds who comes. From here on the descriptor is
-    // the listener's.
-    let descriptor = handle.release()
-    let first = loops[0]
-    first.submit { [loops] loop in
-      let listener = Listener(SocketHandle(owning: descriptor)) { accepted, loop in
-        let least = connections.indices.min { connections[$0].count < connections[$1].count } ?? 0
-        // Counted here, so that the next accepted one in this turn sees it.
-        connections[least].add()
-        if least == 0 {
-          loop.acceptor?.accept(accepted, on: loop)
-        } else {
-          loops[least].submit { loop in loop.acceptor?.accept(accepted, on: loop) }
-        }
-      }
-      loop.startListening(listener)
-    }
+    return loops
   }
 
-  /// What requests may call the server because of where it listens.
-  private func listening(on address: SocketAddress) -> ServedHosts.Listening {
-    let host = address.host
-    guard host == "0.0.0.0" || host == "::" else {
-      // Without a zone, which no request names.
-      return ServedHosts.Listening(
-        names: [configuration.host, String(host.prefix { $0 != "%" })], isEverywhere: false)
+  /// What requests may call the server because of where it listens: on any of its listeners, by the names of all.
+  private func listening(on sockets: [BoundSocket]) -> ServedHosts.Listening {
+    var names: [String] = []
+    var isEverywhere = false
+    for (listener, socket) in zip(configuration.listeners, sockets) {
+      guard case .tcp(let asked, _) = listener.endpoint, case .tcp(let host, _) = socket.endpoint else { continue }
+      if host == "0.0.0.0" || host == "::" {
+        isEverywhere = true
+      } else {
+        // Without a zone, which no request names.
+        names += [asked, String(host.prefix { $0 != "%" })]
+      }
     }
-    // The name by which other machines know this one, also as mDNS has it (RFC 6762 §3).
-    let machine = machineName()
-    return ServedHosts.Listening(names: machine.isEmpty ? [] : [machine, "\(machine).local"], isEverywhere: true)
+    if isEverywhere {
+      // The name by which other machines know this one, also as mDNS has it (RFC 6762 §3).
+      let machine = machineName()
+      if !machine.isEmpty { names += [machine, "\(machine).local"] }
+    }
+    return ServedHosts.Listening(names: names, isEverywhere: isEverywhere)
+  }
+
+  /// Gives the connections that are accepted from now on other limits, another observer and another handler.
+  ///
+  /// - Parameter handler: Makes the handler of a loop from the one that it has.
+  func reload(
+    limits: Limits, observer: (@Sendable (ServerEvent) -> Void)?,
+    handler: @escaping @Sendable (any RequestHandler, ServedHosts.Listening, isolated EventLoop) -> any RequestHandler
+  ) {
+    let running: Running? = state.withLock { state in
+      guard case .serving(let running) = state.phase else { return nil }
+      state.drainTimeout = limits.drainTimeout
+      return running
+    }
+    guard let running else { return }
+    for loop in running.loops {
+      loop.submit { loop in
+        guard let acceptor = loop.acceptor as? Acceptor else { return }
+        loop.setSweep(milliseconds: limits.sweepMilliseconds)
+        loop.setAcceptor(
+          acceptor.successor(
+            handler: handler(acceptor.handler, running.listening, loop), limits: limits, observer: observer))
+      }
+    }
   }
 
   /// Starts, if that has not been done, and returns when the server has shut down.
@@ -149,15 +211,15 @@ public final class Server: Sendable {
   ///
   /// Returns at once; `run` returns when it is done. May be called from anywhere, repeatedly.
   public func shutdown() {
-    let loops: [EventLoop]? = state.withLock { state in
-      guard case .serving(let loops, let address) = state.phase else { return nil }
-      state.phase = .draining(loops, address)
-      return loops
+    let begun: (loops: [EventLoop], timeout: Duration)? = state.withLock { state in
+      guard case .serving(let running) = state.phase else { return nil }
+      state.phase = .draining(running)
+      return (running.loops, state.drainTimeout)
     }
-    guard let loops else { return }
+    guard let (loops, timeout) = begun else { return }
     let latch = Latch(loops.count) { [self] in finish(loops) }
     for loop in loops {
-      loop.submit { [configuration] in $0.drain(within: configuration.limits.drainTimeout) { latch.countDown() } }
+      loop.submit { $0.drain(within: timeout) { latch.countDown() } }
     }
   }
 

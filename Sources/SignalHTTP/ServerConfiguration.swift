@@ -7,14 +7,13 @@ public struct ServerConfiguration: Sendable {
   /// The port of a server that is not told another one.
   public static let defaultPort: UInt16 = 8080
 
-  /// The address to listen on: an IPv4 or IPv6 literal or a name.
+  /// Listeners that a server has at most.
+  public static let mostListeners = 64
+
+  /// Where the server listens: everywhere of these or, when one of them fails, nowhere.
   ///
-  /// Default `127.0.0.1`: this machine only.
-  public var host: String
-  /// The TCP port; 0 lets the system pick one, which `Server.address` then tells.
-  ///
-  /// Default 8080.
-  public var port: UInt16
+  /// Default: ``defaultPort`` of ``defaultHost``. With port 0 the system picks one, which `Server.endpoints` then tells.
+  public var listeners: [ListenerConfiguration]
   /// Event loops, each with its own share of the connections; 0 means one per core.
   ///
   /// Default 0.
@@ -29,13 +28,41 @@ public struct ServerConfiguration: Sendable {
 
   /// A configuration in which everything has its default unless given.
   public init(
-    host: String = defaultHost, port: UInt16 = defaultPort, loops: Int = 0, limits: Limits = Limits(),
+    listeners: [ListenerConfiguration], loops: Int = 0, limits: Limits = Limits(),
     observer: (@Sendable (ServerEvent) -> Void)? = nil
   ) {
-    self.host = host
-    self.port = port
+    self.listeners = listeners
     self.loops = loops
     self.limits = limits
     self.observer = observer
+  }
+
+  /// A configuration with one listener, in which everything has its default unless given.
+  public init(
+    host: String = defaultHost, port: UInt16 = defaultPort, loops: Int = 0, limits: Limits = Limits(),
+    observer: (@Sendable (ServerEvent) -> Void)? = nil
+  ) {
+    self.init(
+      listeners: [ListenerConfiguration(.tcp(host: host, port: port))], loops: loops, limits: limits,
+      observer: observer)
+  }
+}
+
+/// One place where a server listens, and how.
+public struct ListenerConfiguration: Sendable, Equatable {
+  /// The permissions of a unix socket that is not given others: its owner and its group may connect.
+  public static let defaultMode: UInt16 = 0o660
+
+  /// The address and port, or the path of the unix socket.
+  ///
+  /// At the path there may be nothing, or the socket of a server that has died; it is removed when the server shuts down.
+  public var endpoint: Endpoint
+  /// The permissions of a unix socket: connecting needs that to write.
+  public var mode: UInt16
+
+  /// A listener with defaults for what is not given.
+  public init(_ endpoint: Endpoint, mode: UInt16 = defaultMode) {
+    self.endpoint = endpoint
+    self.mode = mode
   }
 }

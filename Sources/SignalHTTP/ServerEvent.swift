@@ -30,11 +30,11 @@ public struct ServerEvent: Sendable {
 
   /// What happened.
   public let kind: Kind
-  /// The other end of the connection; nil for what is about none, or when the system did not say.
-  public let peer: SocketAddress?
+  /// The other end of the connection; nil for what is about none.
+  public let peer: Peer?
 
   /// An event.
-  public init(_ kind: Kind, peer: SocketAddress? = nil) {
+  public init(_ kind: Kind, peer: Peer? = nil) {
     self.kind = kind
     self.peer = peer
   }
@@ -43,9 +43,9 @@ public struct ServerEvent: Sendable {
 /// Who is told of what happens on one connection.
 final class Observation: Sendable {
   private let observer: @Sendable (ServerEvent) -> Void
-  private let peer: SocketAddress?
+  private let peer: Peer
 
-  init(_ observer: @escaping @Sendable (ServerEvent) -> Void, peer: SocketAddress?) {
+  init(_ observer: @escaping @Sendable (ServerEvent) -> Void, peer: Peer) {
     self.observer = observer
     self.peer = peer
   }

@@ -25,7 +25,7 @@ import Testing
     plan.requests = 100
     change(&plan)
     let port = try #require(server.address?.port)
-    return try await BenchRun(plan, ServerURL(host: "127.0.0.1", port: port), process: nil, isQuiet: true).run()
+    return try await BenchRun(plan, ServerURL(.tcp(host: "127.0.0.1", port: port)), process: nil, isQuiet: true).run()
   }
 
   @Test(arguments: [BenchScenario.set, .get]) func `requests are answered and none fails`(_ scenario: BenchScenario)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func `a server that is not there is told`() async {
-    let run = BenchRun(BenchPlan(), ServerURL(host: "127.0.0.1", port: 1), process: nil, isQuiet: true)
+    let run = BenchRun(BenchPlan(), ServerURL(.tcp(host: "127.0.0.1", port: 1)), process: nil, isQuiet: true)
     await #expect { try await run.run() } throws: { ($0 as? Failure)?.status == .unreachable }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import JSON
+import SignalHTTP
 import Testing
 
 @testable import signal_server
@@ -13,18 +14,18 @@ struct ServerURLTests {
   ])
   func `a URL is host and port`(text: String, host: String, port: Int) throws {
     let url = try ServerURL(text, from: "--server")
-    #expect(url == ServerURL(host: host, port: UInt16(port)))
+    #expect(url == ServerURL(.tcp(host: host, port: UInt16(port))))
     #expect(try ServerURL(url.description, from: "") == url)
   }
 
   @Test(arguments: [
     (
       "https://a",
-      "--server: 'https://a' needs TLS, which this client does not speak yet; use http:// or a proxy in between"
+      "--server: 'https://a' needs TLS, which is not spoken here yet; use http:// and a proxy in between"
     ),
-    ("a:8080", "--server: 'a:8080' is not a URL that begins with http://"),
-    ("", "--server: '' is not a URL that begins with http://"),
-    ("ws://a", "--server: 'ws://a' is not a URL that begins with http://"),
+    ("a:8080", "--server: 'a:8080' is not a URL that begins with http:// or unix:/"),
+    ("", "--server: '' is not a URL that begins with http:// or unix:/"),
+    ("ws://a", "--server: 'ws://a' is not a URL that begins with http:// or unix:/"),
     ("http://", "--server: 'http://' has no host"),
     ("http://:80", "--server: 'http://:80' has no host"),
     ("http://a b", "--server: 'http://a b' has no host"),
@@ -32,15 +33,30 @@ struct ServerURLTests {
     ("http://a:65536", "--server: 'http://a:65536' has no port from 1 to 65535 behind its colon"),
     ("http://a:", "--server: 'http://a:' has no port from 1 to 65535 behind its colon"),
     ("http://::1:80", "--server: 'http://::1:80' needs brackets around its IPv6 address"),
+    ("http://a/b", "--server: 'http://a/b' has a path; end it behind the host and the port"),
+    ("unix:", "--server: 'unix:' has no path of a socket, such as unix:/run/signal/socket"),
+    ("unix:socket", "--server: 'unix:socket' has no path of a socket, such as unix:/run/signal/socket"),
+    ("unix:/run/", "--server: 'unix:/run/' has no path of a socket, such as unix:/run/signal/socket"),
     (
-      "http://a/b",
-      "--server: 'http://a/b' has a path, and verbs ask for the root of a server; end it behind the host and the port"
+      "unix:/" + String(repeating: "a", count: 107),
+      "--server: 'unix:/\(String(repeating: "a", count: 107))' has a path of more than 107 bytes, more than the system takes"
     ),
     ("http://a?b", "--server: 'http://a?b' must not go on behind host and port"),
     ("http://u@a", "--server: 'http://u@a' must not go on behind host and port"),
   ])
   func `anything else is refused with the reason`(text: String, line: String) {
     #expect(throws: Failure(.usage, line)) { try ServerURL(text, from: "--server") }
+  }
+
+  @Test func `a unix socket is a URL, too, and the first listener is the one that is asked`() throws {
+    let url = try ServerURL("unix:/run/signal/socket", from: "--server")
+    #expect(url.endpoint == .unix(path: "/run/signal/socket") && url.endpoint.authority == "localhost")
+    #expect(try ServerURL(url.description, from: "") == url)
+    var settings = Settings()
+    settings.listen = [ListenerConfiguration(url.endpoint), ListenerConfiguration(.tcp(host: "::", port: 9))]
+    #expect(ServerURL(listeningWith: settings) == url)
+    settings.listen.removeFirst()
+    #expect(ServerURL(listeningWith: settings).description == "http://[::1]:9")
   }
 
   @Test(arguments: [
@@ -137,9 +153,7 @@ struct LogTests {
   private let fields = [(name: "peer", text: "127.0.0.1:1"), (name: "reason", text: "too \"slow\"\n")]
 
   private func line(_ format: Settings.Log.Format) -> String {
-    var settings = Settings.Log()
-    settings.format = format
-    let handler = LineLogHandler(settings)
+    let handler = LineLogHandler(format, LogLevel(.info))
     return handler.line(time: "T", level: "info", message: "closed\u{1B}[31m", fields: fields)
   }
 

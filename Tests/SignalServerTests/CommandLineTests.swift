@@ -264,7 +264,8 @@ struct CommandLineTests {
     #expect(try Program.run(["serve", "--check-config"], ["SIGNAL_PROT": "1"]).status == 78)
     let printed = try Program.run(["--print-config", "--loops", "1"], ["SIGNAL_PORT": "9"])
     #expect(printed.status == 0)
-    #expect(printed.output.contains(/port: 9 +# environment SIGNAL_PORT\nloops: 1 +# flag --loops\n/))
+    #expect(printed.output.contains(/port: 9 +# environment SIGNAL_PORT\n/))
+    #expect(printed.output.contains(/listen: \[\] +# default\nloops: 1 +# flag --loops\n/))
   }
 
   @Test func `help and version are success`() throws {

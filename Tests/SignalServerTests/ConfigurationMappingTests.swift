@@ -34,7 +34,7 @@ struct ConfigurationMappingTests {
   }
 
   /// Values that each kind of setting takes; one of them is not the default.
-  private static let candidates = ["7", "200", "20s", "11s", "2KiB", "2MiB", "::1", "https://a"]
+  private static let candidates = ["7", "200", "20s", "11s", "2KiB", "2MiB", "::1", "https://a", "unix:/s"]
 
   @Test(arguments: Settings.table.map(\.name).filter { !$0.hasPrefix("log.") })
   func `every setting reaches the libraries`(name: String) throws {

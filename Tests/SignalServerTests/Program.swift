@@ -93,7 +93,7 @@ struct RunningServer {
   /// Waits until somebody watches the path.
   func awaitWatcher(of path: String) throws {
     let port = try #require(url.split(separator: ":").last.flatMap { UInt16($0) })
-    let client = try HTTPClient(host: "127.0.0.1", port: port)
+    let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
     while try client.request("GET", "/properties/\(path)?watchers=true").value("Signal-Watchers") == "0" {
       Thread.sleep(forTimeInterval: 0.01)
     }

@@ -69,6 +69,7 @@ struct PrecedenceTests {
   private static func other(_ setting: Setting) -> String {
     let text = setting.text(in: Settings())
     if setting.name == "hosts" { return "a.example" }
+    if setting.name == "listen" { return "unix:/run/a" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
     let candidates = ["7", "20s", "11s", "2KiB", "debug", "json", "77"]

@@ -30,7 +30,7 @@ package final class ApplicationServer: Sendable {
     RawWebSocket(
       server: self,
       socket: try WebSocketClient(
-        host: "127.0.0.1", port: port, target: "/", subprotocols: subprotocols, timeout: LiveClient.patience))
+        .tcp(host: "127.0.0.1", port: port), target: "/", subprotocols: subprotocols, timeout: LiveClient.patience))
   }
 }
 

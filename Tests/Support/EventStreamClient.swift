@@ -46,7 +46,7 @@ package final class EventStreamClient {
   ) throws {
     self.server = server
     let socket = try BlockingSocket(
-      host: "127.0.0.1", port: server.port, timeout: LiveClient.patience, receiveBuffer: receiveBuffer)
+      .tcp(host: "127.0.0.1", port: server.port), timeout: LiveClient.patience, receiveBuffer: receiveBuffer)
     http = HTTPClient(socket, authority: "127.0.0.1:\(server.port)")
     response = try http.open("GET", "/events?\(query)", fields: fields, timeout: LiveClient.patience)
   }

@@ -31,7 +31,7 @@ package final class LiveClient {
   package init(_ server: TestServer, query: String = "", receiveBuffer: Int32? = nil) throws {
     self.server = server
     socket = try WebSocketClient(
-      host: "127.0.0.1", port: server.port, target: query.isEmpty ? "/events" : "/events?\(query)",
+      .tcp(host: "127.0.0.1", port: server.port), target: query.isEmpty ? "/events" : "/events?\(query)",
       timeout: Self.patience, receiveBuffer: receiveBuffer)
     guard let hello = try Self.receive(socket) else { throw Failure.silence }
     self.hello = hello

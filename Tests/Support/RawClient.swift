@@ -23,7 +23,7 @@ package final class RawClient {
   private init(port: UInt16, keeping server: AnyObject, receiveBuffer: Int32?) throws {
     self.server = server
     let socket = try BlockingSocket(
-      host: "127.0.0.1", port: port, timeout: LiveClient.patience, receiveBuffer: receiveBuffer)
+      .tcp(host: "127.0.0.1", port: port), timeout: LiveClient.patience, receiveBuffer: receiveBuffer)
     http = HTTPClient(socket, authority: "127.0.0.1:\(port)")
   }
 

@@ -29,8 +29,16 @@ int creadiness_make_timer(void);
 /// Arms a monotonic timer once, `nanoseconds` from now; 0 disarms it.
 int creadiness_arm_timer(int descriptor, int64_t nanoseconds);
 
-/// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC; the peer's address is not asked for.
-int creadiness_accept(int listener);
+/// Where a connection came from: all zero for a unix socket.
+struct creadiness_peer {
+  uint64_t address[2];  // as it is on the wire; of IPv4 the first four bytes
+  uint32_t zone;        // of a link-local IPv6 address
+  uint16_t port;        // in host byte order
+  uint8_t family;       // 0 unix, 1 IPv4, 2 IPv6
+};
+
+/// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC.
+int creadiness_accept(int listener, struct creadiness_peer *peer);
 
 /// Sets three of the allocator's parameters (mallopt(3)); another C library than glibc keeps its own.
 void creadiness_set_allocator(int arenas, int map_threshold, int trim_threshold);

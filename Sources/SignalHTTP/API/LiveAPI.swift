@@ -5,13 +5,37 @@ import SignalStore
 /// The routes of the product (`docs/protocol.md` §2), for the requests of one loop.
 final class LiveAPI: RequestHandler {
   let service: LiveService
-  private let hosts: ServedHosts
-  private let origins: OriginPolicy
+  private let admission: Admission
 
   init(_ service: LiveService, _ hosts: ServedHosts) {
     self.service = service
-    self.hosts = hosts
-    origins = OriginPolicy(service.configuration.origins)
+    admission = Admission(hosts, OriginPolicy(service.configuration.origins))
+  }
+
+  private init(_ service: LiveService, _ admission: Admission) {
+    self.service = service
+    self.admission = admission
+  }
+
+  /// One for the connections to come, with other limits; which hosts and origins are served changes for all.
+  func successor(
+    _ configuration: LiveConfiguration, _ limits: Limits, _ observer: (@Sendable (ServerEvent) -> Void)?,
+    _ hosts: ServedHosts
+  ) -> LiveAPI {
+    admission.hosts = hosts
+    admission.origins = OriginPolicy(configuration.origins)
+    return LiveAPI(LiveService(service, configuration: configuration, limits: limits, observer: observer), admission)
+  }
+
+  /// Who is served at all; one for all requests of a loop, whichever limits their connections have.
+  private final class Admission {
+    var hosts: ServedHosts
+    var origins: OriginPolicy
+
+    init(_ hosts: ServedHosts, _ origins: OriginPolicy) {
+      self.hosts = hosts
+      self.origins = origins
+    }
   }
 
   func handle(
@@ -51,14 +75,14 @@ final class LiveAPI: RequestHandler {
 
   /// Refuses what is meant for somebody else, and what a foreign page may not do.
   private func admit(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
-    guard hosts.contains(head.host) else {
+    guard admission.hosts.contains(head.host) else {
       throw .problem(
         Problem(
           .misdirected,
           "This server is not known as \"\(head.host.string)\"; names besides those it listens on belong in its setting "
             + "\"hosts\"."))
     }
-    try origins.admit(head, &response)
+    try admission.origins.admit(head, &response)
   }
 
   private func route(_ head: borrowing RequestHead) throws(APIError) -> Route {
@@ -113,7 +137,7 @@ final class LiveAPI: RequestHandler {
   }
 
   private func answerOptions(_ head: borrowing RequestHead, _ route: Route, _ response: inout ResponseWriter) {
-    if head.has(.accessControlRequestMethod), origins.isCrossOrigin(head) {
+    if head.has(.accessControlRequestMethod), admission.origins.isCrossOrigin(head) {
       response.addCommonField("Access-Control-Allow-Methods", route.allowed)
       response.addCommonField("Access-Control-Allow-Headers") { Self.appendReadFields(to: &$0) }
       response.addCommonField("Access-Control-Max-Age", "600")

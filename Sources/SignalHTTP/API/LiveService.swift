@@ -25,20 +25,38 @@ final class LiveService {
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
     let live = configuration.limits
-    var filterFailed: (@Sendable (PropertyPath, Int) -> Void)?
-    if let observer {
-      filterFailed = { path, count in observer(ServerEvent(.filterFailed(path: "\(path)", filters: count))) }
-    }
     hub = Hub(
       store: store, bookmarkInterval: live.bookmarkInterval,
       pace: Replay.Pace(snapshotBytes: live.snapshotBytes, turnProperties: live.turnProperties),
       limits: HubLimits(deadbandPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes),
-      watchers: watchers, filterFailed: filterFailed, loop: loop)
+      watchers: watchers, filterFailed: Self.filterFailed(observer), loop: loop)
     waits = PropertyWaits(store: store, turnProperties: live.turnProperties, loop: loop)
     loop.addParticipant(hub)
     loop.addParticipant(waits)
     signalHub = SignalHub(store, loop: loop)
     loop.addParticipant(signalHub)
+  }
+
+  /// The same with other limits, for the connections to come: they share the store and all that observes it.
+  init(
+    _ other: LiveService, configuration: LiveConfiguration, limits: Limits,
+    observer: (@Sendable (ServerEvent) -> Void)?
+  ) {
+    store = other.store
+    hub = other.hub
+    waits = other.waits
+    signalHub = other.signalHub
+    self.configuration = configuration
+    highWaterMark = limits.highWaterMark
+    messageBytes = limits.webSocket.messageBytes
+    hub.filterFailed = Self.filterFailed(observer)
+  }
+
+  private static func filterFailed(
+    _ observer: (@Sendable (ServerEvent) -> Void)?
+  ) -> (@Sendable (PropertyPath, Int) -> Void)? {
+    guard let observer else { return nil }
+    return { path, count in observer(ServerEvent(.filterFailed(path: "\(path)", filters: count))) }
   }
 
   // MARK: Requests

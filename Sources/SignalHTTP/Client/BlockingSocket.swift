@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 internal import Glibc
 
-/// A TCP connection for a thread that has nothing else to do: each call waits, until its deadline at most.
+/// A connection, by TCP or a unix socket, for a thread that has nothing else to do: each call waits, until its deadline at most.
 ///
 /// Underneath the socket does not block and `poll` waits, so that no call can hang on a peer that is silent. The
 /// descriptor is closed with the object.
@@ -10,14 +10,13 @@ package final class BlockingSocket {
   /// Where one reception is put before it is copied to its place.
   private var scratch = [UInt8](repeating: 0, count: 64 << 10)
 
-  /// Connects to the first address of a host that answers.
+  /// Connects, to the first address of a host that answers.
   ///
-  /// - Parameters:
-  ///   - host: an IPv4 or IPv6 literal, in brackets or not, or a name.
-  ///   - receiveBuffer: the system's receive buffer in bytes; small ones make a slow reader. By default its own choice.
-  /// - Throws: `unresolvable`, `unreachable` or `timedOut`.
-  package init(host: String, port: UInt16, timeout: Duration, receiveBuffer: Int32? = nil) throws(ClientError) {
-    handle = try Self.connect(host, port, Deadline(after: timeout), receiveBuffer)
+  /// - Parameter receiveBuffer: the system's receive buffer in bytes; small ones make a slow reader. By default its own
+  ///   choice.
+  /// - Throws: `unresolvable`, `badPath`, `unreachable` or `timedOut`.
+  package init(_ endpoint: Endpoint, timeout: Duration, receiveBuffer: Int32? = nil) throws(ClientError) {
+    handle = try Self.connect(endpoint, Deadline(after: timeout), receiveBuffer)
   }
 
   /// Takes over a connected stream socket, for example one of a pair.
@@ -30,9 +29,25 @@ package final class BlockingSocket {
 
   /// Connects, and gives the descriptor, which does not block, to the caller.
   ///
-  /// - Throws: `unresolvable`, `unreachable` or `timedOut`.
-  static func connectedDescriptor(host: String, port: UInt16, timeout: Duration) throws(ClientError) -> Int32 {
-    try connect(host, port, Deadline(after: timeout), nil).release()
+  /// - Throws: `unresolvable`, `badPath`, `unreachable` or `timedOut`.
+  static func connectedDescriptor(_ endpoint: Endpoint, timeout: Duration) throws(ClientError) -> Int32 {
+    try connect(endpoint, Deadline(after: timeout), nil).release()
+  }
+
+  private static func connect(
+    _ endpoint: Endpoint, _ deadline: Deadline, _ receiveBuffer: Int32?
+  ) throws(ClientError) -> SocketHandle {
+    switch endpoint {
+    case .tcp(let host, let port): return try connect(host, port, deadline, receiveBuffer)
+    case .unix(let path):
+      guard let address = try? SocketAddress(unixPath: path) else { throw .badPath(path) }
+      switch try unsafe address.withSockaddr({ (address, length) throws(ClientError) -> Attempt in
+        try unsafe connect(AF_UNIX, address, length, deadline, receiveBuffer)
+      }) {
+      case .connected(let handle): return handle
+      case .failed(let code): throw .unreachable(endpoint, code: code)
+      }
+    }
   }
 
   private static func connect(
@@ -52,24 +67,39 @@ package final class BlockingSocket {
     var next: UnsafeMutablePointer<addrinfo>? = unsafe first
     var code = ENOENT
     while let address = unsafe next {
-      let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-      let descriptor = unsafe socket(address.pointee.ai_family, type, 0)
-      if descriptor >= 0 {
-        let handle = SocketHandle(owning: descriptor)
-        handle.disableNagle()
-        if var receiveBuffer {
-          _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
-        }
-        let status = unsafe Glibc.connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen)
-        code = status == 0 ? 0 : errno
-        if code == EINPROGRESS || code == EINTR { code = try outcome(of: descriptor, deadline) }
-        if code == 0 { return handle }
-      } else {
-        code = errno
+      switch try unsafe connect(
+        address.pointee.ai_family, address.pointee.ai_addr, address.pointee.ai_addrlen, deadline, receiveBuffer)
+      {
+      case .connected(let handle): return handle
+      case .failed(let reason): code = reason
       }
       unsafe next = address.pointee.ai_next
     }
-    throw .unreachable(host: host, port: port, code: code)
+    throw .unreachable(.tcp(host: host, port: port), code: code)
+  }
+
+  /// What became of an attempt to connect to one address.
+  private enum Attempt: ~Copyable {
+    case connected(SocketHandle)
+    case failed(Int32)
+  }
+
+  private static func connect(
+    _ family: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t, _ deadline: Deadline,
+    _ receiveBuffer: Int32?
+  ) throws(ClientError) -> Attempt {
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(family, type, 0)
+    guard descriptor >= 0 else { return .failed(errno) }
+    let handle = SocketHandle(owning: descriptor)
+    if family != AF_UNIX { handle.disableNagle() }
+    if var receiveBuffer {
+      _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+    }
+    let status = unsafe Glibc.connect(descriptor, address, length)
+    var code = status == 0 ? 0 : errno
+    if code == EINPROGRESS || code == EINTR { code = try outcome(of: descriptor, deadline) }
+    return code == 0 ? .connected(handle) : .failed(code)
   }
 
   private static func outcome(of descriptor: Int32, _ deadline: Deadline) throws(ClientError) -> Int32 {

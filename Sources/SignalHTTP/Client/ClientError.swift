@@ -5,10 +5,12 @@ internal import Glibc
 package enum ClientError: Error, Equatable, Sendable {
   /// What was to be sent is not HTTP: a target or field with a space, a line end or another control character.
   case malformedRequest
+  /// The path is too long for a unix socket.
+  case badPath(String)
   /// The host's name means no address.
   case unresolvable(host: String)
-  /// No address of the host takes the connection; `code` is the `errno` of the last one tried.
-  case unreachable(host: String, port: UInt16, code: Int32)
+  /// Nobody takes the connection; `code` is the `errno`, of the last address tried if the host has several.
+  case unreachable(Endpoint, code: Int32)
   /// The time that was given is over.
   case timedOut
   /// The server ended the connection before its answer was whole, or without a close frame.
@@ -33,7 +35,9 @@ extension ClientError: CustomStringConvertible {
     switch self {
     case .malformedRequest: "a request cannot contain spaces or control characters there"
     case .unresolvable(let host): "the name \(host) is not known"
-    case .unreachable(let host, let port, let code): "no connection to \(host) port \(port): \(Self.text(code))"
+    case .badPath(let path): "the path \(path) is too long for a socket"
+    case .unreachable(.tcp(let host, let port), let code): "no connection to \(host) port \(port): \(Self.text(code))"
+    case .unreachable(.unix(let path), let code): "no connection to \(path): \(Self.text(code))"
     case .timedOut: "no answer in time"
     case .closed: "the server ended the connection"
     case .broken(let code): "the connection broke: \(Self.text(code))"

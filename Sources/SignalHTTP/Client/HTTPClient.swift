@@ -15,10 +15,8 @@ package final class HTTPClient {
   private var isEnded = false
 
   /// Connects; see `BlockingSocket`.
-  package convenience init(host: String, port: UInt16, timeout: Duration = .seconds(10)) throws(ClientError) {
-    let socket = try BlockingSocket(host: host, port: port, timeout: timeout)
-    let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
-    self.init(socket, authority: "\(name):\(port)")
+  package convenience init(_ endpoint: Endpoint, timeout: Duration = .seconds(10)) throws(ClientError) {
+    self.init(try BlockingSocket(endpoint, timeout: timeout), authority: endpoint.authority)
   }
 
   /// Speaks over a connection that is there.

@@ -58,15 +58,14 @@ package final class WebSocketClient {
   ///   - receiveBuffer: see `BlockingSocket`.
   /// - Throws: `upgradeRefused` with the server's response when it is not 101.
   package init(
-    host: String, port: UInt16, target: String, subprotocols: [String] = [], fields: [(String, String)] = [],
+    _ endpoint: Endpoint, target: String, subprotocols: [String] = [], fields: [(String, String)] = [],
     timeout: Duration = .seconds(10), limits: WebSocketLimits = WebSocketClient.largeLimits, receiveBuffer: Int32? = nil
   ) throws(ClientError) {
     let deadline = Deadline(after: timeout)
-    socket = try BlockingSocket(host: host, port: port, timeout: timeout, receiveBuffer: receiveBuffer)
-    let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
-    let http = HTTPClient(socket, authority: "\(name):\(port)")
+    socket = try BlockingSocket(endpoint, timeout: timeout, receiveBuffer: receiveBuffer)
+    let http = HTTPClient(socket, authority: endpoint.authority)
     let key = WebSocketHandshake.makeKey()
-    guard HTTPClient.isVisible(target), HTTPClient.isVisible(host) else { throw .malformedRequest }
+    guard HTTPClient.isVisible(target), HTTPClient.isVisible(http.authority) else { throw .malformedRequest }
     guard fields.allSatisfy({ HandshakeFields.isToken(Array($0.0.utf8)[...]) && HTTPClient.isLine($0.1) }),
       subprotocols.allSatisfy({ HandshakeFields.isToken(Array($0.utf8)[...]) })
     else { throw .malformedRequest }

@@ -26,6 +26,7 @@ final class Connection: LoopMember {
   private var output = OutputQueue()
 
   private let connections: LoopConnections
+  let peer: Peer
   private(set) var id: ConnectionID
   private(set) var session: any Session
   /// Received and not yet consumed; empty, without storage, between requests.
@@ -54,19 +55,22 @@ final class Connection: LoopMember {
 
   /// Takes over an accepted socket, which has been counted, and registers it; on failure the socket is closed.
   static func adopt(
-    _ handle: consuming SocketHandle, session: any Session, connections: LoopConnections,
+    _ handle: consuming SocketHandle, of peer: Peer, session: any Session, connections: LoopConnections,
     on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
-    handle.disableNagle()
-    let connection = Connection(handle, session, connections)
+    if peer.isRemote { handle.disableNagle() }
+    let connection = Connection(handle, peer, session, connections)
     connection.id = try loop.add(connection)
     connection.observation?.tell(.opened)
     return connection
   }
 
-  private init(_ handle: consuming SocketHandle, _ session: any Session, _ connections: LoopConnections) {
-    observation = connections.observe(handle.descriptor)
+  private init(
+    _ handle: consuming SocketHandle, _ peer: Peer, _ session: any Session, _ connections: LoopConnections
+  ) {
+    observation = connections.observe(peer)
     self.handle = handle
+    self.peer = peer
     self.session = session
     self.connections = connections
     id = .none
@@ -330,7 +334,7 @@ final class Connection: LoopMember {
     state = .closed
     output = OutputQueue()
     input = []
-    connections.remove()
+    connections.count.remove()
     loop.remove(id)
     observation?.tell(.closed)
   }

@@ -186,7 +186,7 @@ final class HTTPSession: Session {
       isClosing = true
       return nil
     }
-    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence)
+    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: connection.peer)
     switch service.handler.handle(head, body, &response, responder, on: loop) {
     case .answered:
       assert(response.output.count > written, "a handler said that it had answered, and had not")
@@ -239,7 +239,7 @@ final class HTTPSession: Session {
     var lent: [UInt8] = []
     swap(&lent, &output)
     var response = ResponseWriter(appendingTo: consume lent, for: head, mayKeepAlive: false, service.clock)
-    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence)
+    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: connection.peer)
     isClosing = service.handler.refusesByHead(head, &response, responder, on: loop)
     if isClosing { tell(of: response, head, connection) }
     output = response.output

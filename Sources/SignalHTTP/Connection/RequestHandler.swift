@@ -50,6 +50,8 @@ public struct HTTPResponder: Sendable {
   let id: ConnectionID
   /// Which request of the connection.
   let sequence: UInt32
+  /// Who has sent the request, and to which listener.
+  public let peer: Peer
 
   /// Sends the response.
   ///

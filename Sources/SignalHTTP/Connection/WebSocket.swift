@@ -70,6 +70,9 @@ public final class WebSocket: Session {
   /// Names this WebSocket for other threads, without keeping it alive.
   public var handle: WebSocketHandle { WebSocketHandle(loop: loop, id: connection.id) }
 
+  /// The other end, and which listener it came to.
+  public var peer: Peer { connection.peer }
+
   /// Bytes that wait to be taken by the system.
   public var backlog: Int { connection.backlog + collected.count }
 

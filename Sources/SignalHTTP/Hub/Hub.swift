@@ -31,7 +31,7 @@ final class Hub: TurnParticipant {
   private var demandFeed: Subscription?
   private var demandSubscriptions: [DemandSubscription] = []
   /// Told of filters that failed for a change (rule 6): where it was, and how many they were.
-  private let filterFailed: (@Sendable (PropertyPath, Int) -> Void)?
+  var filterFailed: (@Sendable (PropertyPath, Int) -> Void)?
 
   init(
     store: PropertyStore, bookmarkInterval: Duration, pace: Replay.Pace, limits: HubLimits,

@@ -19,8 +19,7 @@ package final class LoadGenerator: Sendable {
   }
 
   private let lanes: [Lane]
-  private let host: String
-  private let port: UInt16
+  private let server: Endpoint
   private let connections: LoopConnections
 
   /// Makes loops that are idle.
@@ -29,11 +28,10 @@ package final class LoadGenerator: Sendable {
   ///   - pace: That of each loop.
   ///   - makeRequest: The bytes of a request, from its number on its loop and the monotonic time in nanoseconds.
   package init(
-    host: String, port: UInt16, loops: Int, pace: (_ loop: Int) -> LoadPace,
+    _ server: Endpoint, loops: Int, pace: (_ loop: Int) -> LoadPace,
     makeRequest: @escaping @Sendable (_ loop: Int, _ number: Int, _ now: UInt64) -> [UInt8]
   ) throws(Failure) {
-    self.host = host
-    self.port = port
+    self.server = server
     var limits = Limits()
     limits.highWaterMark = 64 << 20
     connections = LoopConnections(limits: limits)
@@ -81,17 +79,17 @@ package final class LoadGenerator: Sendable {
     let begun = monotonicNanoseconds()
     let descriptor = try connect()
     let lane = lanes[index % lanes.count]
-    lane.loop.submit { [connections, host, port, place = lane.place] loop in
+    lane.loop.submit { [connections, server, place = lane.place] loop in
       guard let driver = place.driver else { return }
       let session = WatchSession(driver, begun: once ? begun : nil)
       guard let connection = Self.adopt(descriptor, session, connections, on: loop) else { return }
-      session.begin(connection, host: "\(host):\(port)", target: target, on: loop)
+      session.begin(connection, host: server.authority, target: target, on: loop)
     }
   }
 
   private func connect() throws(Failure) -> Int32 {
     do throws(ClientError) {
-      return try BlockingSocket.connectedDescriptor(host: host, port: port, timeout: .seconds(10))
+      return try BlockingSocket.connectedDescriptor(server, timeout: .seconds(10))
     } catch {
       throw .client(error)
     }
@@ -100,8 +98,9 @@ package final class LoadGenerator: Sendable {
   private static func adopt(
     _ descriptor: Int32, _ session: any Session, _ connections: LoopConnections, on loop: isolated EventLoop
   ) -> Connection? {
-    connections.add()
-    return try? Connection.adopt(SocketHandle(owning: descriptor), session: session, connections: connections, on: loop)
+    connections.count.add()
+    return try? Connection.adopt(
+      SocketHandle(owning: descriptor), of: .ofOutgoing, session: session, connections: connections, on: loop)
   }
 
   // MARK: Running

@@ -37,9 +37,9 @@ protocol TurnParticipant: AnyObject {
   func turnEnds(on loop: isolated EventLoop)
 }
 
-/// Takes over an accepted descriptor.
+/// Takes over an accepted socket.
 protocol ConnectionAcceptor: AnyObject {
-  func accept(_ descriptor: Int32, on loop: isolated EventLoop)
+  func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop)
 }
 
 /// One thread of I/O: a serial Dispatch queue, an epoll set of its connections, and one Dispatch source on that set.
@@ -70,8 +70,14 @@ public actor EventLoop {
   private enum Token {
     static let door = UInt64.max
     static let timer = UInt64.max - 1
+    /// The first listener; the others follow downwards.
     static let listener = UInt64.max - 2
+    /// The last listener there can be: what is below is a connection.
+    static let lastListener = listener - UInt64(UInt8.max)
   }
+
+  /// What the set reports of a listener by.
+  static func token(ofListener number: UInt8) -> UInt64 { Token.listener - UInt64(number) }
 
   /// How long the set must be idle before the thread goes back to Dispatch.
   ///
@@ -91,7 +97,7 @@ public actor EventLoop {
   private let timerDescriptor: Int32
   /// When the timer rings, in the time of `now`; `.max` when it is not armed.
   private var timerRings = UInt64.max
-  private let sweepNanoseconds: UInt64
+  private var sweepNanoseconds: UInt64
   private var nextSweep = UInt64.max
   /// When a participant wants a turn.
   private var nextTurn = UInt64.max
@@ -104,11 +110,10 @@ public actor EventLoop {
   private var closed: [any LoopMember] = []
   /// Tokens of those who come and go, each once, in the order in which that was told.
   private var passing: [UInt64] = []
-  private var listenerIsReady = false
   private var isStopped = false
   private var participants: [any TurnParticipant] = []
-  private var listener: Listener?
-  /// Set once, before the first descriptor is handed over.
+  private var listeners: [Listener] = []
+  /// Set before the first socket is handed over; another one takes those that follow.
   private(set) var acceptor: (any ConnectionAcceptor)?
 
   /// Receives for all connections of the loop, one at a time.
@@ -140,7 +145,7 @@ public actor EventLoop {
     readiness = try Readiness()
     timerDescriptor = creadiness_make_timer()
     guard timerDescriptor >= 0 else { throw SystemError("create a timerfd") }
-    sweepNanoseconds = UInt64(max(1, sweepMilliseconds)) * 1_000_000
+    sweepNanoseconds = Self.nanoseconds(sweepMilliseconds)
     let source = DispatchSource.makeReadSource(fileDescriptor: readiness.descriptor, queue: executor.queue)
     self.source = source
     try readiness.add(executor.wakeDescriptor, .readableEdge, token: Token.door)
@@ -211,21 +216,22 @@ public actor EventLoop {
 
   /// Handles an event and returns true; or puts off what is for someone who comes or goes.
   private func dispatch(_ event: ReadinessEvent) -> Bool {
-    switch event.token {
-    case Token.door: break  // its work is taken in every turn
-    case Token.timer: timerRang()
-    case Token.listener: listenerIsReady = true
-    default:
-      guard let slot = slot(of: event.token) else { break }
-      guard event.isReadable, slots[slot].isNew || event.isEnding else {
-        slots[slot].member?.ready(event, on: self)
-        break
+    guard event.token < Token.lastListener else {
+      switch event.token {
+      case Token.door: break  // its work is taken in every turn
+      case Token.timer: timerRang()
+      default: for listener in listeners where listener.token == event.token { listener.isReady = true }
       }
-      if slots[slot].passingFlags == 0 { passing.append(event.token) }
-      slots[slot].passingFlags |= event.flags
-      return false
+      return true
     }
-    return true
+    guard let slot = slot(of: event.token) else { return true }
+    guard event.isReadable, slots[slot].isNew || event.isEnding else {
+      slots[slot].member?.ready(event, on: self)
+      return true
+    }
+    if slots[slot].passingFlags == 0 { passing.append(event.token) }
+    slots[slot].passingFlags |= event.flags
+    return false
   }
 
   /// The slot that a token names, unless its member is gone.
@@ -236,10 +242,7 @@ public actor EventLoop {
 
   /// Accepts connections, and serves those who come and go.
   private func servePassing() {
-    if listenerIsReady {
-      listenerIsReady = false
-      listener?.accept(on: self)
-    }
+    for listener in listeners where listener.isReady { listener.accept(on: self) }
     guard !passing.isEmpty else { return }
     let end = monotonicNanoseconds() + Self.passingNanoseconds
     var served = 0
@@ -348,12 +351,17 @@ public actor EventLoop {
     armTimer()
   }
 
-  /// Makes sure that `sweep` runs, for a listener that waits for descriptors, or for deadlines.
+  /// Makes sure that `sweep` runs, for listeners that wait for descriptors, or for deadlines.
   func needSweep() {
     guard nextSweep == .max else { return }
     nextSweep = now + sweepNanoseconds
     armTimer()
   }
+
+  /// Looks at deadlines so often, from the next time on.
+  func setSweep(milliseconds: Int) { sweepNanoseconds = Self.nanoseconds(milliseconds) }
+
+  private static func nanoseconds(_ milliseconds: Int) -> UInt64 { UInt64(max(1, milliseconds)) * 1_000_000 }
 
   private func armTimer() {
     let next = min(nextSweep, nextTurn)
@@ -373,14 +381,14 @@ public actor EventLoop {
 
   private func sweep() {
     nextSweep = .max
-    listener?.resumeIfPaused(on: self)
+    for listener in listeners { listener.resumeIfPaused(on: self) }
     // Only the slots' array is walked: a member is touched when its time has come.
     for index in slots.indices where slots[index].deadline <= now {
       slots[index].deadline = .max
       slots[index].member?.deadlineReached(on: self)
     }
     if drainDeadline <= now { abortAll() }
-    if count > 0 || listener?.isPaused == true { needSweep() }
+    if count > 0 || listeners.contains(where: \.isPaused) { needSweep() }
   }
 
   // MARK: Listener and end
@@ -388,13 +396,13 @@ public actor EventLoop {
   func setAcceptor(_ acceptor: any ConnectionAcceptor) { self.acceptor = acceptor }
 
   func startListening(_ listener: Listener) {
-    self.listener = listener
+    listeners.append(listener)
     watchListener(listener)
   }
 
   func watchListener(_ listener: Listener) {
     do {
-      try readiness.add(listener.descriptor, .readableLevel, token: Token.listener)
+      try readiness.add(listener.descriptor, .readableLevel, token: listener.token)
     } catch {
       // The kernel is out of memory for it: tried again at the next sweep.
       listener.pause(on: self)
@@ -404,9 +412,8 @@ public actor EventLoop {
   func unwatchListener(_ listener: Listener) { readiness.remove(listener.descriptor) }
 
   func stopListening() {
-    guard let listener else { return }
-    readiness.remove(listener.descriptor)
-    self.listener = nil
+    for listener in listeners { readiness.remove(listener.descriptor) }
+    listeners = []
   }
 
   /// Stops accepting, lets every connection finish, drops those that have not in time, and calls `done` when the last

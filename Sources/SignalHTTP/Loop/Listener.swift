@@ -2,28 +2,37 @@
 import CReadiness
 import Glibc
 
-/// The listening socket: accepts on the first loop and hands each connection to the loop with the fewest.
+/// A listening socket: accepts on the first loop and hands each connection to the loop with the fewest.
 final class Listener {
   /// Connections accepted in one go, so that a storm of them does not stop the loop's other work.
   private static let acceptsPerTurn = 16
 
-  private let handle: SocketHandle
-  /// Called with each accepted descriptor, which is then the callee's.
-  private let hand: (Int32, isolated EventLoop) -> Void
+  private let socket: BoundSocket
+  /// Its place among those of the server, which each connection carries.
+  private let number: UInt8
+  /// Called with each accepted socket, which is then the callee's.
+  private let hand: (AcceptedSocket, isolated EventLoop) -> Void
   private(set) var isPaused = false
+  /// Somebody waits to be accepted.
+  var isReady = false
 
-  var descriptor: Int32 { handle.descriptor }
+  var descriptor: Int32 { socket.handle.descriptor }
+  var token: UInt64 { EventLoop.token(ofListener: number) }
 
-  init(_ handle: consuming SocketHandle, hand: @escaping (Int32, isolated EventLoop) -> Void) {
-    self.handle = handle
+  init(_ socket: BoundSocket, number: UInt8, hand: @escaping (AcceptedSocket, isolated EventLoop) -> Void) {
+    self.socket = socket
+    self.number = number
     self.hand = hand
   }
 
   func accept(on loop: isolated EventLoop) {
+    isReady = false
     for _ in 0..<Self.acceptsPerTurn {
-      let accepted = creadiness_accept(handle.descriptor)
+      var peer = creadiness_peer()
+      // The pointer is good during the call.
+      let accepted = unsafe creadiness_accept(descriptor, &peer)
       if accepted >= 0 {
-        hand(accepted, loop)
+        hand(AcceptedSocket(descriptor: accepted, peer: PeerAddress(peer), listener: number), loop)
         continue
       }
       switch errno {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Glibc
 
-/// An IPv4 or IPv6 address with a port, as the system calls take it.
+/// An IPv4 or IPv6 address with a port, or the path of a unix socket, as the system calls take it.
 public struct SocketAddress: Sendable, CustomStringConvertible {
   // `sockaddr_storage` by value: large enough for both families, no allocation.
   private var storage: sockaddr_storage
@@ -45,26 +45,61 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     self.length = length
   }
 
-  /// The address of the other end of a connected socket; nil when the system does not say, as for one that is gone.
-  init?(peerOf descriptor: Int32) {
-    var storage = sockaddr_storage()
-    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let status = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe getpeername(descriptor, $0, &length)
-      }
+  /// The address of a unix socket.
+  ///
+  /// - Throws: `SystemError` when the path is longer than the system takes.
+  init(unixPath path: String) throws(SystemError) {
+    let bytes = Array(path.utf8)
+    let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+    // Zero-terminated.
+    guard start + bytes.count < MemoryLayout<sockaddr_un>.size, !bytes.contains(0) else {
+      throw SystemError("use \(path)", code: ENAMETOOLONG)
     }
-    guard status == 0 else { return nil }
-    self.storage = storage
-    self.length = length
+    storage = sockaddr_storage()
+    storage.ss_family = sa_family_t(AF_UNIX)
+    length = socklen_t(start + bytes.count + 1)
+    unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0[start...].copyBytes(from: bytes) }
+  }
+
+  /// - Parameter address: Its bytes as they are on the wire, in the first four of the word.
+  init(ipv4 address: UInt64, port: UInt16) {
+    storage = sockaddr_storage()
+    length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    // The storage is large enough for it, and aligned for any address.
+    unsafe withUnsafeMutableBytes(of: &storage) { target in
+      var own = sockaddr_in()
+      own.sin_family = sa_family_t(AF_INET)
+      own.sin_port = port.bigEndian
+      unsafe own.sin_addr.s_addr = withUnsafeBytes(of: address) { unsafe $0.load(as: UInt32.self) }
+      unsafe target.storeBytes(of: own, as: sockaddr_in.self)
+    }
+  }
+
+  /// - Parameter address: Its bytes as they are on the wire.
+  init(ipv6 address: (UInt64, UInt64), zone: UInt32, port: UInt16) {
+    storage = sockaddr_storage()
+    length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    // The storage is large enough for it, and aligned for any address.
+    unsafe withUnsafeMutableBytes(of: &storage) { target in
+      var own = sockaddr_in6()
+      own.sin6_family = sa_family_t(AF_INET6)
+      own.sin6_port = port.bigEndian
+      own.sin6_scope_id = zone
+      unsafe withUnsafeMutableBytes(of: &own.sin6_addr) { unsafe $0.storeBytes(of: address, as: (UInt64, UInt64).self) }
+      unsafe target.storeBytes(of: own, as: sockaddr_in6.self)
+    }
   }
 
   var family: Int32 { Int32(storage.ss_family) }
 
   /// Calls `body` with the address in the form of `bind` and `connect`.
-  func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-    unsafe withUnsafePointer(to: storage) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
+  func withSockaddr<Result: ~Copyable, Failure>(
+    _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try unsafe withUnsafePointer(to: storage) { (pointer) throws(Failure) -> Result in
+      try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { (pointer) throws(Failure) -> Result in
+        try unsafe body(pointer, length)
+      }
     }
   }
 
@@ -87,8 +122,20 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Host and port as they stand in a URL: `127.0.0.1:8080`, `[::1]:8080`.
+  /// The path of a unix socket.
+  private var path: String {
+    let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+    return unsafe withUnsafeBytes(of: storage) { bytes in
+      unsafe String(decoding: bytes[start..<Int(length)].prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+
+  /// Host and port as they stand in a URL: `127.0.0.1:8080`, `[::1]:8080`; of a unix socket `unix:` and its path.
   public var description: String {
-    family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    switch family {
+    case AF_UNIX: "unix:\(path)"
+    case AF_INET6: "[\(host)]:\(port)"
+    default: "\(host):\(port)"
+    }
   }
 }

@@ -29,21 +29,35 @@ struct SocketHandle: ~Copyable {
     return descriptor
   }
 
-  /// Opens a listening socket on `address`.
-  ///
-  /// `SO_REUSEADDR` lets a restart bind while old connections linger; `SO_REUSEPORT` stays off, so that a second
-  /// server on the same port is an error and not a silent split of the traffic.
-  static func listening(on address: SocketAddress, backlog: Int32) throws(SystemError) -> SocketHandle {
+  /// Opens a stream socket that does not block, of the family of an address.
+  static func open(for address: SocketAddress) throws(SystemError) -> SocketHandle {
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(address.family, type, 0)
     guard descriptor >= 0 else { throw SystemError("open a socket for \(address)") }
-    let handle = SocketHandle(owning: descriptor)
+    return SocketHandle(owning: descriptor)
+  }
+
+  /// Opens a socket and binds it to `address`.
+  ///
+  /// `SO_REUSEADDR` lets a restart bind while old connections linger; `SO_REUSEPORT` stays off, so that a second
+  /// server on the same port is an error and not a silent split of the traffic.
+  ///
+  /// - Parameter mode: At most these permissions has the file of a unix socket when it appears.
+  static func bound(to address: SocketAddress, mode: UInt16? = nil) throws(SystemError) -> SocketHandle {
+    let handle = try open(for: address)
     handle.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
     if address.family == AF_INET6 { handle.setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
-    let bound = unsafe address.withSockaddr { unsafe bind(descriptor, $0, $1) }
+    if let mode { fchmod(handle.descriptor, mode_t(mode)) }
+    let bound = unsafe address.withSockaddr { unsafe bind(handle.descriptor, $0, $1) }
     guard bound == 0 else { throw SystemError("bind \(address)") }
-    guard listen(descriptor, backlog) == 0 else { throw SystemError("listen on \(address)") }
     return handle
+  }
+
+  /// Takes connections from now on.
+  ///
+  /// - Parameter address: What it is bound to, for the error.
+  func listen(on address: SocketAddress, backlog: Int32) throws(SystemError) {
+    guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemError("listen on \(address)") }
   }
 
   /// Without it a small answer waits for the peer's delayed acknowledgement: 44 ms instead of 2.7 under TLS.

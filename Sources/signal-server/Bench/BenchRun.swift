@@ -42,7 +42,7 @@ struct BenchRun {
   private func prepare() throws(LoadGenerator.Failure) {
     guard plan.preparedKeys > 0 else { return }
     do throws(ClientError) {
-      let client = try HTTPClient(host: server.host, port: server.port)
+      let client = try HTTPClient(server.endpoint)
       for key in 0..<plan.preparedKeys {
         _ = try client.request(
           "PUT", "/properties/bench/key/\(key)", fields: [("Content-Type", "application/json")],
@@ -56,9 +56,9 @@ struct BenchRun {
   private func makeGenerator() throws(LoadGenerator.Failure) -> LoadGenerator {
     // A single connection is on one loop, many are on all.
     let lanes = plan.requesters == 1 ? 1 : plan.loops
-    let host = "\(server.host):\(server.port)"
+    let host = server.endpoint.authority
     return try LoadGenerator(
-      host: server.host, port: server.port, loops: plan.loops,
+      server.endpoint, loops: plan.loops,
       pace: { loop in
         var pace = LoadPace()
         pace.window = plan.window

@@ -14,7 +14,7 @@ struct ClientOptions: ParsableArguments {
   var server: String?
 
   /// The server that is meant: named by the flag, else by `SIGNAL_SERVER`, else the one that `serve` runs with the
-  /// settings of this environment (`SIGNAL_PORT`, `SIGNAL_HOST`, `SIGNAL_CONFIG`): in a container, the one beside it.
+  /// settings of this environment (`SIGNAL_PORT`, `SIGNAL_HOST`, `SIGNAL_LISTEN`, `SIGNAL_CONFIG`): in a container, the one beside it.
   ///
   /// - Throws: `Failure` when what names it is wrong.
   func url(
@@ -30,10 +30,11 @@ struct ClientOptions: ParsableArguments {
     } catch {
       throw Failure(error)
     }
-    guard settings.port > 0 else {
+    let url = ServerURL(listeningWith: settings)
+    guard url.isKnown else {
       throw Failure(.usage, "port 0 is one that the system picks, so nothing says where the server is; give --server")
     }
-    return ServerURL(listeningWith: settings)
+    return url
   }
 
   /// Sends one request and gives back the answer.
@@ -62,7 +63,7 @@ struct ClientOptions: ParsableArguments {
   ) throws(Failure) -> HTTPClientResponse {
     let url = try url()
     do {
-      let client = try HTTPClient(host: url.host, port: url.port)
+      let client = try HTTPClient(url.endpoint)
       return try client.request(
         method, target, fields: fields, body: body, timeout: patience, limit: JSONLimits.bytesCeiling)
     } catch {

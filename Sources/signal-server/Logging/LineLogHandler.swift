@@ -5,14 +5,20 @@ import SignalStore
 
 /// Writes each event as one line to the standard error, for people or as a JSON object.
 struct LineLogHandler: LogHandler {
-  var logLevel: Logger.Level
+  private let level: LogLevel
+  private var ownLevel: Logger.Level?
   var metadata: Logger.Metadata = [:]
   let format: Settings.Log.Format
 
-  /// - Parameter settings: the level and the format.
-  init(_ settings: Settings.Log) {
-    logLevel = Logger.Level(rawValue: settings.level.rawValue) ?? .info
-    format = settings.format
+  init(_ format: Settings.Log.Format, _ level: LogLevel) {
+    self.format = format
+    self.level = level
+  }
+
+  /// The process's, unless this logger has been given one of its own.
+  var logLevel: Logger.Level {
+    get { ownLevel ?? level.value }
+    set { ownLevel = newValue }
   }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -37,12 +37,12 @@ enum ProcessSignals {
     }
   }
 
-  /// Calls `tell` at each SIGHUP, on a queue of its own, instead of the end of the process: what other servers take for
-  /// "read your settings anew", and what a terminal sends when it is closed.
+  /// Calls `reload` at each SIGHUP, on a queue of its own, instead of the end of the process: what supervisors send for
+  /// "read your settings anew", and a terminal when it is closed.
   ///
   /// When it returns, the source listens. A process that was started with SIGHUP ignored (`nohup`) goes on ignoring it.
-  static func hangUp(_ tell: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
-    listen(to: [SIGHUP]) { _ in tell() }
+  static func hangUp(_ reload: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
+    listen(to: [SIGHUP]) { _ in reload() }
   }
 
   private static func listen(

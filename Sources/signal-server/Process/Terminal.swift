@@ -42,21 +42,25 @@ enum Terminal {
   static func readAll() throws(SystemFailure) -> [UInt8] { try readAll(from: STDIN_FILENO) }
 
   /// All of a file, or of what a name such as `/dev/fd/3` stands for.
-  static func readFile(_ path: String) throws(SystemFailure) -> [UInt8] {
+  ///
+  /// - Parameter limit: How much of it is read.
+  static func readFile(_ path: String, atMost limit: Int = .max) throws(SystemFailure) -> [UInt8] {
     // The system reads the name during the call and keeps nothing.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemFailure(code: errno) }
     defer { close(descriptor) }
-    return try readAll(from: descriptor)
+    return try readAll(from: descriptor, atMost: limit)
   }
 
-  private static func readAll(from descriptor: Int32) throws(SystemFailure) -> [UInt8] {
+  private static func readAll(
+    from descriptor: Int32, atMost limit: Int = .max
+  ) throws(SystemFailure) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       // The call writes at most the chunk's own count into it.
       let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-      if count == 0 { return bytes }
+      if count == 0 || bytes.count >= limit { return Array(bytes.prefix(limit)) }
       if count > 0 {
         bytes.append(contentsOf: chunk[..<count])
       } else if errno != EINTR {

@@ -10,17 +10,13 @@ extension ResolvedSettings {
   ///   - read: reads a whole file.
   static func load(
     file: String?, environment: [String: String], flags: [String],
-    read: (String) throws(SystemFailure) -> [UInt8] = Terminal.readFile
+    read: (String) throws(SystemFailure) -> [UInt8] = { path throws(SystemFailure) in
+      try Terminal.readFile(path, atMost: SettingsFile.byteLimit + 1)
+    }
   ) throws(ConfigurationError) -> ResolvedSettings {
-    let named: (path: String, source: SettingSource)? =
-      if let file {
-        (file, .flag("--config"))
-      } else if let path = environment["SIGNAL_CONFIG"], !path.isEmpty {
-        (path, .environment("SIGNAL_CONFIG"))
-      } else {
-        nil
-      }
-    guard let named else { return try ResolvedSettings(environment: environment, flags: flags) }
+    guard let named = name(ofFile: file, environment) else {
+      return try ResolvedSettings(environment: environment, flags: flags)
+    }
     let bytes: [UInt8]
     do {
       bytes = try read(named.path)
@@ -29,6 +25,13 @@ extension ResolvedSettings {
     }
     let settings = try SettingsFile(path: named.path, bytes: bytes)
     return try ResolvedSettings(file: settings, environment: environment, flags: flags)
+  }
+
+  /// Which file is read, and what names it; nil when nothing does.
+  static func name(ofFile flag: String?, _ environment: [String: String]) -> (path: String, source: SettingSource)? {
+    if let flag { return (flag, .flag("--config")) }
+    guard let path = environment["SIGNAL_CONFIG"], !path.isEmpty else { return nil }
+    return (path, .environment("SIGNAL_CONFIG"))
   }
 
   /// The settings as a file that holds them, with the source of each value behind it.

@@ -45,7 +45,13 @@ struct ResolvedSettings: Equatable, Sendable {
       case .nothing: throw .noValue(setting.name, expected: setting.expected, source)
       case .scalar(let text): try assign([text], to: setting, from: source)
       case .list(let texts) where setting.isList: try assign(texts, to: setting, from: source)
-      case .groups: throw .badValue(setting.name, text: "[{…}]", expected: setting.expected, source)
+      case .groups(let items):
+        if let assign = setting.assignGroups {
+          try assign(SettingsFile.Groups(items: items, line: entry.line, path: file.path), &settings)
+          sources[setting.name] = source
+          continue
+        }
+        throw .badValue(setting.name, text: "[{…}]", expected: setting.expected, source)
       case .list(let texts):
         let text = "[\(texts.joined(separator: ", "))]"
         throw .badValue(setting.name, text: text, expected: setting.expected, source)
@@ -64,6 +70,8 @@ struct ResolvedSettings: Equatable, Sendable {
         let nearest = Self.nearest(to: String(name.dropFirst(Setting.variablePrefix.count)))
         throw .unknownVariable(name, nearest: nearest?.variable)
       }
+      // A container image says where to listen; that it shall not is said by an empty variable.
+      if setting.name == "host", text.isEmpty { continue }
       try assign(setting.isList ? Self.items(of: text) : [text], to: setting, from: .environment(name))
     }
   }
@@ -117,6 +125,12 @@ struct ResolvedSettings: Equatable, Sendable {
 
   /// Checks what no single value can tell.
   private func checkTogether() throws(ConfigurationError) {
+    if !settings.listen.isEmpty {
+      for name in ["host", "port"] {
+        guard let source = sources[name] else { continue }
+        throw .contradiction(name, source, rule: "does not go together with listen (\(sources["listen"] ?? .builtIn))")
+      }
+    }
     let quiet = settings.limits
     if quiet.idleTimeout <= quiet.pingInterval {
       throw contradiction(

@@ -15,8 +15,21 @@ struct Setting: Sendable {
   let isList: Bool
   /// Puts the values into the settings; false when they are of the wrong type or out of range.
   let assign: @Sendable (_ texts: [String], _ settings: inout Settings) -> Bool
+  /// Puts the groups of a list into the settings; nil for a setting whose values are no groups.
+  var assignGroups: (@Sendable (SettingsFile.Groups, inout Settings) throws(ConfigurationError) -> Void)?
   /// The values as they are written in a file.
   let texts: @Sendable (Settings) -> [String]
+  /// Takes the value from other settings.
+  let copy: @Sendable (_ source: Settings, _ target: inout Settings) -> Void
+  /// Whether a server that runs goes on with the value that it has been started with.
+  private(set) var needsRestart = false
+
+  /// The same, of which a running server takes no other value.
+  var untilRestart: Setting {
+    var setting = self
+    setting.needsRestart = true
+    return setting
+  }
 
   /// What every environment variable of ours begins with.
   static let variablePrefix = "SIGNAL_"
@@ -33,7 +46,7 @@ struct Setting: Sendable {
   func text(in settings: Settings) -> String {
     let texts = texts(settings)
     guard isList else { return texts.joined() }
-    // A bare asterisk is an alias in YAML.
+    // A bare asterisk would be an alias in YAML.
     return "[" + texts.map { $0 == "*" ? "\"*\"" : $0 }.joined(separator: ", ") + "]"
   }
 }
@@ -105,7 +118,7 @@ extension Setting {
         settings[keyPath: field] = texts
         return true
       },
-      texts: { $0[keyPath: field] })
+      texts: { $0[keyPath: field] }, copy: { $1[keyPath: field] = $0[keyPath: field] })
   }
 
   /// Whether the text is a name, an IPv4 address, or an IPv6 address with or without brackets.
@@ -130,7 +143,7 @@ extension Setting {
         settings[keyPath: field] = texts
         return true
       },
-      texts: { $0[keyPath: field] })
+      texts: { $0[keyPath: field] }, copy: { $1[keyPath: field] = $0[keyPath: field] })
   }
 
   /// Whether the text is what a browser would send: scheme, host and port in lower case, and nothing behind them.
@@ -167,7 +180,7 @@ extension Setting {
         settings[keyPath: field] = value
         return true
       },
-      texts: { [write($0[keyPath: field])] })
+      texts: { [write($0[keyPath: field])] }, copy: { $1[keyPath: field] = $0[keyPath: field] })
   }
 }
 

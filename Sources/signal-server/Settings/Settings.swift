@@ -11,6 +11,8 @@ import SignalStore
 struct Settings: Equatable, Sendable {
   var host = ServerConfiguration.defaultHost
   var port = Int(ServerConfiguration.defaultPort)
+  /// Instead of host and port: where to listen, and how.
+  var listen: [ListenerConfiguration] = []
   var loops = ServerConfiguration().loops
   /// Bounds of sockets, HTTP and WebSocket.
   var limits = Limits()
@@ -31,23 +33,28 @@ struct Settings: Equatable, Sendable {
     enum Format: String, CaseIterable, Sendable { case text, json }
   }
 
-  /// What a server is made with; the program adds its observer.
-  var server: ServerConfiguration {
-    ServerConfiguration(host: host, port: UInt16(clamping: port), loops: loops, limits: limits)
+  /// Where to listen; host and port are the short form for one place.
+  var listeners: [ListenerConfiguration] {
+    listen.isEmpty ? [ListenerConfiguration(.tcp(host: host, port: UInt16(clamping: port)))] : listen
   }
+
+  /// What a server is made with; the program adds its observer.
+  var server: ServerConfiguration { ServerConfiguration(listeners: listeners, loops: loops, limits: limits) }
 }
 
 extension Settings {
   /// Every setting, in the order of the reference file.
   static let table: [Setting] = [
-    .host("host", \.host, "address to listen on; 0.0.0.0 or :: for all of them"),
-    .integer("port", \.port, 0...65_535, "port to listen on; 0 lets the system pick one"),
-    .integer("loops", \.loops, 0...256, "event loops, each a thread of I/O; 0 is one per core"),
+    .host("host", \.host, "address to listen on; 0.0.0.0 or :: for all of them").untilRestart,
+    .integer("port", \.port, 0...65_535, "port to listen on; 0 lets the system pick one").untilRestart,
+    .listeners("listen", \.listen, "several addresses and unix sockets to listen on, instead of host and port")
+      .untilRestart,
+    .integer("loops", \.loops, 0...256, "event loops, each a thread of I/O; 0 is one per core").untilRestart,
     .hosts("hosts", \.live.hosts, "names besides those listened on under which the server answers"),
     .origins("origins", \.live.origins, "web origins besides the server's own that may use it"),
 
     .choice("log.level", \.log.level, "least severe event to log"),
-    .choice("log.format", \.log.format, "lines for people, or JSON objects"),
+    .choice("log.format", \.log.format, "lines for people, or JSON objects").untilRestart,
 
     .bytes("http.head-bytes", \.limits.http.headBytes, 1 << 10...1 << 20, "request line and fields together (431)"),
     .bytes("http.target-bytes", \.limits.http.targetBytes, 64...1 << 20, "path and query of a request (414)"),
@@ -72,7 +79,8 @@ extension Settings {
     .bytes("http.linger-bytes", \.limits.lingerBytes, 0...1 << 30, "how much of it is taken in"),
     .duration("http.drain-timeout", \.limits.drainTimeout, anyTimeout, "for requests under way when the server stops"),
     .integer("http.connections", \.limits.connections, 1...1_000_000, "open connections, of every kind (503)"),
-    .integer("http.accept-queue", \.limits.acceptQueue, 1...65_535, "connections that wait to be accepted"),
+    .integer("http.accept-queue", \.limits.acceptQueue, 1...65_535, "connections that wait to be accepted")
+      .untilRestart,
     .bytes("http.turn-bytes", \.limits.turnBytes, 1 << 10...1 << 30, "received from one connection in one turn"),
 
     .bytes(
@@ -85,9 +93,11 @@ extension Settings {
 
     .bytes("live.high-water-mark", \.limits.highWaterMark, 1 << 10...1 << 30, "output waiting for one slow client"),
     .bytes(
-      "live.conflated-bytes", \.live.limits.conflatedBytes, 1 << 10...1 << 30, "kept for one slow subscription (4008)"),
+      "live.conflated-bytes", \.live.limits.conflatedBytes, 1 << 10...1 << 30, "kept for one slow subscription (4008)"
+    ).untilRestart,
     .duration(
-      "live.bookmark-interval", \.live.limits.bookmarkInterval, anyTimeout, "between cursors for a quiet subscription"),
+      "live.bookmark-interval", \.live.limits.bookmarkInterval, anyTimeout, "between cursors for a quiet subscription"
+    ).untilRestart,
     .duration(
       "live.shortest-bookmark", \.live.limits.shortestBookmark, anyTimeout, "the least of it that a client gets"),
     .duration("live.longest-bookmark", \.live.limits.longestBookmark, anyTimeout, "the most of it that a client gets"),
@@ -96,7 +106,8 @@ extension Settings {
     .duration(
       "live.longest-pace", \.live.limits.longestPace, anyPace, "between events of a path, at the slowest maxRate"),
     .integer(
-      "live.deadband-paths", \.live.limits.deadbandPaths, 1...100_000_000, "paths that a deadband keeps in mind"),
+      "live.deadband-paths", \.live.limits.deadbandPaths, 1...100_000_000, "paths that a deadband keeps in mind"
+    ).untilRestart,
     .integer(
       "live.disconnect-operations", \.live.limits.disconnectOperations, 0...100_000,
       "operations that a connection registers for its end"),
@@ -124,30 +135,37 @@ extension Settings {
       "live.filter-pattern-steps", \.live.expressions.patternSteps, 1...100_000,
       "steps that a regular expression compiles to"
     ),
-    .bytes("live.snapshot-bytes", \.live.limits.snapshotBytes, 1 << 10...1 << 30, "piece of a snapshot made at a time"),
+    .bytes("live.snapshot-bytes", \.live.limits.snapshotBytes, 1 << 10...1 << 30, "piece of a snapshot made at a time")
+      .untilRestart,
     .integer(
       "live.turn-properties", \.live.limits.turnProperties, 1...1_000_000,
       "properties looked at before others have their turn"
-    ),
+    ).untilRestart,
 
-    .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)"),
+    .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)").untilRestart,
     .bytes("store.value-bytes", \.live.values.bytes, 1...jsonCeiling, "one value as it is sent (413)"),
     .integer("store.value-depth", \.live.values.depth, 1...1024, "nesting of arrays and objects in a value"),
     // Not less than what the server writes itself: a computed number has 20.
     .integer("store.number-digits", \.live.values.digits, 20...jsonCeiling, "digits of a number in a value"),
-    .integer("store.computed-properties", \.store.computedProperties, 0...1_000_000, "computed properties"),
-    .integer("store.formula-inputs", \.store.formulaInputs, 1...10_000, "properties that one formula may read"),
-    .integer("store.history-changes", \.store.historyChanges, 0...100_000_000, "changes kept for clients that resume"),
-    .bytes("store.history-bytes", \.store.historyBytes, 0...1 << 40, "memory for these changes"),
+    .integer("store.computed-properties", \.store.computedProperties, 0...1_000_000, "computed properties")
+      .untilRestart,
+    .integer("store.formula-inputs", \.store.formulaInputs, 1...10_000, "properties that one formula may read")
+      .untilRestart,
+    .integer("store.history-changes", \.store.historyChanges, 0...100_000_000, "changes kept for clients that resume")
+      .untilRestart,
+    .bytes("store.history-bytes", \.store.historyBytes, 0...1 << 40, "memory for these changes").untilRestart,
     .integer(
-      "store.transaction-operations", \.store.transactionOperations, 1...1_000_000, "operations of one transaction"),
-    .duration("store.ttl-limit", \.store.ttlLimit, anyTime, "longest time to live of a property"),
-    .integer("store.held-properties", \.store.heldProperties, 0...1_000_000, "properties that one connection holds"),
+      "store.transaction-operations", \.store.transactionOperations, 1...1_000_000, "operations of one transaction"
+    ).untilRestart,
+    .duration("store.ttl-limit", \.store.ttlLimit, anyTime, "longest time to live of a property").untilRestart,
+    .integer("store.held-properties", \.store.heldProperties, 0...1_000_000, "properties that one connection holds")
+      .untilRestart,
     .integer(
-      "store.remembered-signals", \.store.rememberedSignals, 0...10_000_000, "signals whose last message is kept"),
-    .bytes("store.remembered-bytes", \.store.rememberedBytes, 0...1 << 40, "memory for these messages"),
-    .integer("store.timers", \.store.timers, 0...1_000_000, "timers"),
-    .duration("store.timer-interval", \.store.timerInterval, anyTimeout, "shortest interval of a timer"),
+      "store.remembered-signals", \.store.rememberedSignals, 0...10_000_000, "signals whose last message is kept"
+    ).untilRestart,
+    .bytes("store.remembered-bytes", \.store.rememberedBytes, 0...1 << 40, "memory for these messages").untilRestart,
+    .integer("store.timers", \.store.timers, 0...1_000_000, "timers").untilRestart,
+    .duration("store.timer-interval", \.store.timerInterval, anyTimeout, "shortest interval of a timer").untilRestart,
     .integer(
       "store.list-default", \.live.limits.listDefault, 1...1_000_000, "properties in a page that names no limit"),
     .integer("store.list-limit", \.live.limits.listLimit, 1...1_000_000, "properties in one page of a list"),

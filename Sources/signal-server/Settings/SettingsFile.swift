@@ -21,6 +21,15 @@ struct SettingsFile: Equatable, Sendable {
     let line: Int
   }
 
+  /// The mappings of a list, and where they stand.
+  struct Groups: Sendable {
+    let items: [Group]
+    let line: Int
+    let path: String
+
+    func source(_ line: Int) -> SettingSource { .file(path, line: line) }
+  }
+
   /// One mapping of a list.
   struct Group: Equatable, Sendable {
     let entries: [Entry]

@@ -120,7 +120,14 @@ struct YAMLEvent {
       return unsafe YAMLError(message: closing, line: Int(parser.pointee.context_mark.line) + 1)
     }
     return YAMLError(
-      message: Self.words(for: message, context, before: before, at: character), line: Int(mark.line) + 1)
+      message: Self.words(for: message, context, before: before, at: character), line: min(Int(mark.line) + 1, lastLine)
+    )
+  }
+
+  /// The number of the last line that is not empty: libyaml counts one more where a text ends.
+  private var lastLine: Int {
+    let end = unsafe bytes.last == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
+    return unsafe bytes[..<end].count(where: { $0 == UInt8(ascii: "\n") }) + 1
   }
 
   /// What stands on the line before a mark, and the character there; nil at the end of the text.

@@ -25,56 +25,81 @@ struct ServeVerb: AsyncParsableCommand {
   var flags: [Word] = []
 
   func run() async throws {
-    let resolved: ResolvedSettings
-    do {
-      resolved = try ResolvedSettings.load(
-        file: config, environment: ProcessEnvironment.variables, flags: flags.map(\.text))
+    let settings: Settings
+    do throws(ConfigurationError) {
+      let resolved = try resolve()
+      if printConfig { return Terminal.print(resolved.listing) }
+      settings = resolved.settings
     } catch {
       throw Failure(error)
     }
-    if printConfig { return Terminal.print(resolved.listing) }
     if checkConfig { return Terminal.print("the settings are valid") }
-    try await serve(resolved.settings)
+    try await serve(settings)
+  }
+
+  /// Reads all sources of settings.
+  private func resolve() throws(ConfigurationError) -> ResolvedSettings {
+    try ResolvedSettings.load(file: config, environment: ProcessEnvironment.variables, flags: flags.map(\.text))
   }
 
   private func serve(_ settings: Settings) async throws(Failure) {
-    LoggingSystem.bootstrap { _ in LineLogHandler(settings.log) }
+    let level = LogLevel(settings.log.level)
+    LoggingSystem.bootstrap { _ in LineLogHandler(settings.log.format, level) }
     let logger = Logger(label: "signal-server")
     ProcessSignals.ignoreBrokenPipes()
     Allocator.giveBackFreedMemory()
-    let descriptors = DescriptorLimit.raise(toServe: settings.limits.connections)
-    if let descriptors, descriptors < settings.limits.connections {
-      logger.warning(
-        "the system allows fewer descriptors than connections",
-        metadata: ["descriptors": "\(descriptors)", "connections": "\(settings.limits.connections)"])
-    }
+    Self.raiseDescriptors(settings, logger)
     let store = PropertyStore(limits: settings.store)
+    let server = Server(Self.configuration(settings, logger), store: store, live: settings.live)
+    let reload = SettingsReload(
+      settings, logger: logger,
+      read: { [self] () throws(ConfigurationError) in
+        guard ResolvedSettings.name(ofFile: config, ProcessEnvironment.variables) != nil else { return nil }
+        return try resolve().settings
+      },
+      apply: { settings in
+        level.change(to: settings.log.level)
+        Self.raiseDescriptors(settings, logger)
+        server.reload(Self.configuration(settings, logger), live: settings.live)
+      })
+    do throws(SystemError) {
+      try server.start()
+      let sources =
+        ProcessSignals.hangUp { reload.run() }
+        + ProcessSignals.drain {
+          logger.info("stopping")
+          server.shutdown()
+        }
+      // Supervisors and tests wait for these lines; with port 0 they are the only way to know the port.
+      let endpoints = server.endpoints
+      for endpoint in endpoints { Terminal.print("listening on \(endpoint)") }
+      let address = endpoints.map(\.description).joined(separator: " ")
+      logger.info("started", metadata: ["address": "\(address)", "epoch": "\(store.epoch)"])
+      try await server.run()
+      withExtendedLifetime(sources) {}
+    } catch {
+      let hint = error.isAddressInUse && settings.listen.isEmpty ? "; --port 0 picks a free one" : ""
+      throw Failure(.system, "cannot serve: \(error)\(hint)")
+    }
+    logger.info("stopped")
+  }
+
+  /// What the server takes of the settings; with the level `debug` it is observed.
+  private static func configuration(_ settings: Settings, _ logger: Logger) -> ServerConfiguration {
     var configuration = settings.server
     if logger.logLevel <= .debug {
       let log = ServerEventLog(logger: logger)
       configuration.observer = { log.write($0) }
     }
-    let server = Server(configuration, store: store, live: settings.live)
-    do throws(SystemError) {
-      try server.start()
-      let sources =
-        ProcessSignals.hangUp {
-          logger.warning("SIGHUP is ignored: there is nothing to reload, settings are read at the start")
-        }
-        + ProcessSignals.drain {
-          logger.info("stopping")
-          server.shutdown()
-        }
-      // Supervisors and tests wait for this line; with port 0 it is the only way to know the port.
-      let address = server.address.map { "http://\($0)" } ?? ""
-      Terminal.print("listening on \(address)")
-      logger.info("started", metadata: ["address": "\(address)", "epoch": "\(store.epoch)"])
-      try await server.run()
-      withExtendedLifetime(sources) {}
-    } catch {
-      throw Failure(.system, "cannot serve: \(error)" + (error.isAddressInUse ? "; --port 0 picks a free one" : ""))
-    }
-    logger.info("stopped")
+    return configuration
+  }
+
+  private static func raiseDescriptors(_ settings: Settings, _ logger: Logger) {
+    let connections = settings.limits.connections
+    guard let descriptors = DescriptorLimit.raise(toServe: connections), descriptors < connections else { return }
+    logger.warning(
+      "the system allows fewer descriptors than connections",
+      metadata: ["descriptors": "\(descriptors)", "connections": "\(connections)"])
   }
 
   private static var discussion: String {

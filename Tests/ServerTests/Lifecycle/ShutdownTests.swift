@@ -50,7 +50,7 @@ struct ShutdownTests {
     }
     defer { server.shutdown() }
     let port = try #require(server.address?.port)
-    #expect(try HTTPClient(host: "::1", port: port).request("GET", "/").text == "[::1]:\(port)")
+    #expect(try HTTPClient(.tcp(host: "::1", port: port)).request("GET", "/").text == "[::1]:\(port)")
   }
 
   // MARK: Shutdown

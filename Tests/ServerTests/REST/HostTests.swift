@@ -90,7 +90,8 @@ struct HostTests {
     defer { server.shutdown() }
     let port = server.address?.port ?? 0
     func status(_ host: String) throws -> Int {
-      try HTTPClient(host: "127.0.0.1", port: port).request("GET", "/health/live", fields: [("Host", host)]).status
+      try HTTPClient(.tcp(host: "127.0.0.1", port: port)).request("GET", "/health/live", fields: [("Host", host)])
+        .status
     }
     for host in ["localhost:8080", "127.0.0.1", "10.1.2.3:8080", "192.0.2.1", "[2001:db8::1]:8080"] {
       #expect(try status(host) == 200, "\(host)")
@@ -106,7 +107,7 @@ struct HostTests {
     try server.start()
     defer { server.shutdown() }
     let address = try #require(server.address)
-    let client = try HTTPClient(host: address.host, port: address.port)
+    let client = try HTTPClient(.tcp(host: address.host, port: address.port))
     #expect(try client.request("GET", "/health/live", fields: [("Host", "localhost")]).status == 200)
     #expect(try client.request("GET", "/health/live").status == 200)
   }

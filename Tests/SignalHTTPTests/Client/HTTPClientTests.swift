@@ -15,7 +15,7 @@ struct HTTPClientTests {
       #expect(second.hasPrefix("PUT /v HTTP/1.1\r\n") && second.contains("\r\nContent-Length: 4\r\n"))
       try peer.send("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       let first = try client.request("GET", "/a?b=%20", fields: [("Accept", "text/plain")])
       #expect(first.status == 200 && first.text == "hi" && client.isReusable)
       let second = try client.request("PUT", "/v", body: Array("21.5".utf8))
@@ -30,7 +30,7 @@ struct HTTPClientTests {
       try peer.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n")
       try peer.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     } _: { port in
-      let response = try HTTPClient(host: "localhost", port: port).request("GET", "/")
+      let response = try HTTPClient(.tcp(host: "localhost", port: port)).request("GET", "/")
       #expect(response.status == 200 && response.interim == [100, 103] && response.values("Link").isEmpty)
     }
   }
@@ -40,7 +40,7 @@ struct HTTPClientTests {
       #expect(try peer.read(count: 6) == Array("raw\r\n!".utf8))
       try peer.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\n\r\nb")
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       try client.send(Array("raw\r\n!".utf8))
       #expect(try client.receive().text == "a")
       #expect(try client.receive().text == "b")
@@ -60,7 +60,7 @@ struct HTTPClientTests {
       go.wait()
       try peer.send("0\r\n\r\n")
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       let head = try client.open("GET", "/events", fields: [("Accept", "text/event-stream")])
       #expect(head.status == 200 && head.body.isEmpty)
       #expect(throws: ClientError.timedOut) { try client.nextPiece(timeout: .milliseconds(20)) }
@@ -85,7 +85,7 @@ struct HTTPClientTests {
       // The rest of the body is never read: the client must not wait for that.
       done.wait()
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       let response = try client.request(
         "PUT", "/", body: [UInt8](repeating: 32, count: 64 << 20), timeout: .seconds(20))
       #expect(response.status == 413 && !client.isReusable)
@@ -98,7 +98,7 @@ struct HTTPClientTests {
     try exchange { _ in
       done.wait()
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       let start = ContinuousClock.now
       #expect(throws: ClientError.timedOut) { try client.request("GET", "/", timeout: .milliseconds(50)) }
       let waited = start.duration(to: .now)
@@ -112,7 +112,7 @@ struct HTTPClientTests {
     try exchange { _ in
       done.wait()
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       #expect(throws: ClientError.timedOut) {
         try client.send([UInt8](repeating: 0, count: 64 << 20), timeout: .milliseconds(50))
       }
@@ -124,7 +124,7 @@ struct HTTPClientTests {
     try exchange { peer in
       _ = try peer.read(upTo: "\r\n\r\n")
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       #expect(throws: ClientError.closed) { try client.request("GET", "/") }
       #expect(!client.isReusable)
     }
@@ -135,22 +135,22 @@ struct HTTPClientTests {
       _ = try peer.read(upTo: "\r\n\r\n")
       peer.socket.resetAtEnd()
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       #expect(throws: ClientError.broken(code: ECONNRESET)) { try client.request("GET", "/") }
     }
   }
 
   @Test func `a port without a server is unreachable`() throws {
     let port = try ScriptedServer.deadPort()
-    #expect(throws: ClientError.unreachable(host: "127.0.0.1", port: port, code: ECONNREFUSED)) {
-      try HTTPClient(host: "127.0.0.1", port: port)
+    #expect(throws: ClientError.unreachable(.tcp(host: "127.0.0.1", port: port), code: ECONNREFUSED)) {
+      try HTTPClient(.tcp(host: "127.0.0.1", port: port))
     }
-    #expect(throws: ClientError.self) { try HTTPClient(host: "localhost", port: port) }
+    #expect(throws: ClientError.self) { try HTTPClient(.tcp(host: "localhost", port: port)) }
   }
 
   @Test func `a name that cannot be one is not resolved`() {
     let name = String(repeating: "x", count: 300)
-    #expect(throws: ClientError.unresolvable(host: name)) { try HTTPClient(host: name, port: 1) }
+    #expect(throws: ClientError.unresolvable(host: name)) { try HTTPClient(.tcp(host: name, port: 1)) }
   }
 
   @Test func `an address may stand in brackets`() throws {
@@ -158,7 +158,7 @@ struct HTTPClientTests {
       #expect(try peer.read(upTo: "\r\n\r\n").contains("Host: [127.0.0.1]:"))
       try peer.send("HTTP/1.1 204 \r\n\r\n")
     } _: { port in
-      let response = try HTTPClient(host: "[127.0.0.1]", port: port).request("GET", "/")
+      let response = try HTTPClient(.tcp(host: "[127.0.0.1]", port: port)).request("GET", "/")
       #expect(response.status == 204)
     }
   }
@@ -173,7 +173,7 @@ struct HTTPClientTests {
       let received = try peer.readToEnd()
       #expect(received.isEmpty)
     } _: { port in
-      let client = try HTTPClient(host: "127.0.0.1", port: port)
+      let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
       #expect(throws: ClientError.malformedRequest) { try client.request(method, target, fields: [(name, value)]) }
     }
   }
@@ -181,12 +181,13 @@ struct HTTPClientTests {
   @Test func `every error has a line for people`() {
     let response = HTTPClientResponse(status: 403, reason: "Forbidden")
     let errors: [ClientError] = [
-      .malformedRequest, .unresolvable(host: "h"), .unreachable(host: "h", port: 1, code: ECONNREFUSED), .timedOut,
+      .malformedRequest, .unresolvable(host: "h"), .unreachable(.tcp(host: "h", port: 1), code: ECONNREFUSED),
+      .unreachable(.unix(path: "/s"), code: ENOENT), .badPath("/s"), .timedOut,
       .closed, .broken(code: ECONNRESET), .malformedResponse, .responseTooLarge, .upgradeRefused(response),
       .handshakeFailed, .webSocket(.maskedFrame),
     ]
     #expect(Set(errors.map(\.description)).count == errors.count)
     #expect(errors[2].description == "no connection to h port 1: Connection refused")
-    #expect(errors[8].description.contains("403"))
+    #expect(errors[10].description.contains("403"))
   }
 }

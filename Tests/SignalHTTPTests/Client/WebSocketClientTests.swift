@@ -53,7 +53,7 @@ private func serverFrame(_ opcode: Opcode, _ payload: [UInt8] = [], fin: Bool = 
 }
 
 private func connect(_ port: UInt16, _ subprotocols: [String] = []) throws -> WebSocketClient {
-  try WebSocketClient(host: "127.0.0.1", port: port, target: "/events?match=a", subprotocols: subprotocols)
+  try WebSocketClient(.tcp(host: "127.0.0.1", port: port), target: "/events?match=a", subprotocols: subprotocols)
 }
 
 @Suite("WebSocket client")
@@ -93,7 +93,7 @@ struct WebSocketClientTests {
       try peer.send(output)
     } _: { port in
       let client = try WebSocketClient(
-        host: "127.0.0.1", port: port, target: "/live", subprotocols: ["signal.v1.json", "other"],
+        .tcp(host: "127.0.0.1", port: port), target: "/live", subprotocols: ["signal.v1.json", "other"],
         fields: [("Origin", "http://a")])
       #expect(client.subprotocol == "other" && client.response.status == 101)
     }
@@ -272,7 +272,7 @@ struct WebSocketClientTests {
       #expect(received.isEmpty)
     } _: { port in
       #expect(throws: ClientError.malformedRequest) {
-        try WebSocketClient(host: "127.0.0.1", port: port, target: target, subprotocols: [subprotocol])
+        try WebSocketClient(.tcp(host: "127.0.0.1", port: port), target: target, subprotocols: [subprotocol])
       }
     }
   }

@@ -13,14 +13,14 @@ import Testing
         let pair = SocketPair()
         let session = SilentSession()
         let connections = LoopConnections(limits: Limits())
-        connections.add()
+        connections.count.add()
         // Some time ago a quarter of it was allowed, and the socket became full: at most an hour ago, and never before the
         // clock began, which is when the machine was started.
         let age = min(3_600_000_000_000, present / 2)
         loop.now = present - age
         guard
           let connection = try? Connection.adopt(
-            SocketHandle(owning: pair.first), session: session, connections: connections, on: loop)
+            SocketHandle(owning: pair.first), of: .ofOutgoing, session: session, connections: connections, on: loop)
         else { return continuation.resume(returning: true) }
         connection.setDeadline(after: .nanoseconds(Int64(age / 4)), on: loop)
         connection.sendNow([UInt8](repeating: 0, count: 1 << 20), on: loop)

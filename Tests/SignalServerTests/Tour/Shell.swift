@@ -37,7 +37,7 @@ final class Shell {
     let printed = text("server.out").trimmingCharacters(in: .newlines)
     port = try #require(printed.split(separator: ":").last.flatMap { UInt16($0) })
     try write("export SIGNAL_SERVER=http://127.0.0.1:\(port)")
-    let client = try HTTPClient(host: "127.0.0.1", port: port)
+    let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
     let cursor = try client.request("GET", "/properties").value("Signal-Revision") ?? ""
     epoch = String(cursor.prefix { $0 != "." })
     return port

@@ -34,7 +34,7 @@ final class ConnectingPage: TourPage {
   func run(_ script: String) throws -> [String] {
     if let target = script.firstMatch(of: /new WebSocket\(`ws:\/\/\$\{location\.host\}([^`]+)`\)/) {
       socket = try WebSocketClient(
-        host: "127.0.0.1", port: port, target: String(target.1).replacing(">", with: "%3E"), subprotocols: [])
+        .tcp(host: "127.0.0.1", port: port), target: String(target.1).replacing(">", with: "%3E"), subprotocols: [])
     }
     let socket = try #require(socket)
     for message in script.matches(of: /socket\.send\('([^']+)'\)/) {
@@ -76,10 +76,10 @@ final class ChromiumPage: TourPage {
       found = text.firstMatch(of: /listening on ws:\/\/127\.0\.0\.1:(\d+)\//).flatMap { UInt16($0.1) }
     }
     let devTools = try #require(found)
-    let opened = try HTTPClient(host: "127.0.0.1", port: devTools)
+    let opened = try HTTPClient(.tcp(host: "127.0.0.1", port: devTools))
       .request("PUT", "/json/new?http://127.0.0.1:\(port)/health/live")
     let target = try #require(opened.text.firstMatch(of: /ws:\/\/[^\/]+(\/devtools\/page\/[^"]+)/))
-    socket = try WebSocketClient(host: "127.0.0.1", port: devTools, target: String(target.1), subprotocols: [])
+    socket = try WebSocketClient(.tcp(host: "127.0.0.1", port: devTools), target: String(target.1), subprotocols: [])
     while try evaluate("document.readyState + location.pathname") != #""complete/health/live""# {
       try #require(ContinuousClock.now < end, "Chromium does not show the page")
       Thread.sleep(forTimeInterval: 0.05)

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+import SignalHTTP
+
+/// Why a text names no server, in words that go on behind it: "is not a URL …".
+struct EndpointError: Error, Equatable {
+  let reason: String
+
+  init(_ reason: String) { self.reason = reason }
+}
+
+extension Endpoint {
+  /// Reads `http://host`, `http://host:port`, the same with a slash behind, or `unix:/path`.
+  ///
+  /// - Parameter lowestPort: 0 where the system may pick one.
+  init(_ text: String, lowestPort: Int) throws(EndpointError) {
+    if text.hasPrefix("unix:") {
+      let path = String(text.dropFirst("unix:".count))
+      guard path.hasPrefix("/"), path.last != "/" else {
+        throw EndpointError("has no path of a socket, such as unix:/run/signal/socket")
+      }
+      guard path.utf8.count <= Self.mostPathBytes, !path.utf8.contains(0) else {
+        throw EndpointError("has a path of more than \(Self.mostPathBytes) bytes, more than the system takes")
+      }
+      self = .unix(path: path)
+      return
+    }
+    guard !text.lowercased().hasPrefix("https:") else {
+      throw EndpointError("needs TLS, which is not spoken here yet; use http:// and a proxy in between")
+    }
+    guard text.lowercased().hasPrefix("http://") else {
+      throw EndpointError("is not a URL that begins with http:// or unix:/")
+    }
+    var rest = text.dropFirst("http://".count)
+    if rest.last == "/" { rest.removeLast() }
+    guard !rest.contains("/") else { throw EndpointError("has a path; end it behind the host and the port") }
+    guard !rest.contains(where: { "?#@".contains($0) }) else {
+      throw EndpointError("must not go on behind host and port")
+    }
+    var port: UInt16 = 80
+    if rest.last != "]", let colon = rest.lastIndex(of: ":") {
+      let digits = rest[rest.index(after: colon)...]
+      guard let number = SettingText.integer(digits).flatMap(UInt16.init(exactly:)), number >= lowestPort else {
+        throw EndpointError("has no port from \(lowestPort) to 65535 behind its colon")
+      }
+      port = number
+      rest = rest[..<colon]
+    }
+    if rest.hasPrefix("["), rest.hasSuffix("]") {
+      rest = rest.dropFirst().dropLast()
+    } else if rest.contains(":") {
+      throw EndpointError("needs brackets around its IPv6 address")
+    }
+    guard !rest.isEmpty, rest.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { throw EndpointError("has no host") }
+    self = .tcp(host: String(rest), port: port)
+  }
+
+  /// What fits into an address of the system, with the zero at its end.
+  private static let mostPathBytes = 107
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+import Logging
+import Synchronization
+
+extension Settings {
+  /// What becomes of a server that runs with these settings when it is given others.
+  struct Reload: Equatable {
+    /// The settings that hold from now on.
+    var settings: Settings
+    /// Those that have another value now, by name.
+    var changed: [String] = []
+    /// Those that differ and would need a restart, by name.
+    var needRestart: [String] = []
+  }
+
+  /// Takes over from other settings what can change while a server runs.
+  func reloaded(with new: Settings) -> Reload {
+    var reload = Reload(settings: new)
+    for setting in Settings.table where setting.text(in: self) != setting.text(in: new) {
+      if setting.needsRestart {
+        reload.needRestart.append(setting.name)
+        setting.copy(self, &reload.settings)
+      } else {
+        reload.changed.append(setting.name)
+      }
+    }
+    return reload
+  }
+}
+
+/// Reads the settings of a running server anew, and says in the log what came of it.
+final class SettingsReload: Sendable {
+  private let current: Mutex<Settings>
+  private let read: @Sendable () throws(ConfigurationError) -> Settings?
+  private let apply: @Sendable (Settings) -> Void
+  private let logger: Logger
+
+  /// - Parameters:
+  ///   - settings: What the server runs with.
+  ///   - read: Reads all sources; nil when no file is among them, so that nothing can have changed.
+  ///   - apply: Gives the server other settings.
+  init(
+    _ settings: Settings, logger: Logger, read: @escaping @Sendable () throws(ConfigurationError) -> Settings?,
+    apply: @escaping @Sendable (Settings) -> Void
+  ) {
+    current = Mutex(settings)
+    self.logger = logger
+    self.read = read
+    self.apply = apply
+  }
+
+  /// Takes over what is new and right as a whole; otherwise everything stays as it is.
+  func run() {
+    let new: Settings?
+    do throws(ConfigurationError) {
+      new = try read()
+    } catch {
+      logger.error("the settings stay as they are: \(error)")
+      return
+    }
+    guard let new else {
+      logger.warning("there is no settings file to read anew: the server was started without --config")
+      return
+    }
+    let reload = current.withLock { current in
+      let reload = current.reloaded(with: new)
+      current = reload.settings
+      return reload
+    }
+    apply(reload.settings)
+    let names = reload.changed.isEmpty ? "nothing" : reload.changed.joined(separator: ", ")
+    logger.notice("the settings have been read anew", metadata: ["changed": "\(names)"])
+    if !reload.needRestart.isEmpty {
+      logger.warning(
+        "some settings change at the next start only",
+        metadata: ["settings": "\(reload.needRestart.joined(separator: ", "))"])
+    }
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import SignalHTTP
+import Testing
+
+@testable import signal_server
+
+@Suite("The setting listen")
+struct ListenSettingTests {
+  private func resolved(
+    _ file: String?, _ environment: [String: String] = [:], _ flags: [String] = []
+  ) throws(ConfigurationError) -> Settings {
+    var parsed: SettingsFile?
+    if let file { parsed = try SettingsFile(path: "f.yaml", bytes: Array(file.utf8)) }
+    return try ResolvedSettings(file: parsed, environment: environment, flags: flags).settings
+  }
+
+  private static let all: [ListenerConfiguration] = [
+    ListenerConfiguration(.tcp(host: "127.0.0.1", port: 8080)), ListenerConfiguration(.tcp(host: "::", port: 0)),
+    ListenerConfiguration(.unix(path: "/run/signal/socket"), mode: 0o600),
+    ListenerConfiguration(.unix(path: "/tmp/s")),
+  ]
+
+  @Test func `a file lists groups, each with a URL and for a unix socket its mode`() throws {
+    let settings = try resolved(
+      """
+      listen:
+        - url: http://127.0.0.1:8080
+        - url: http://[::]:0
+        - url: unix:/run/signal/socket
+          mode: 0600
+        - {url: "unix:/tmp/s"}
+      """)
+    #expect(settings.listen == Self.all)
+    #expect(settings.server.listeners == Self.all)
+  }
+
+  @Test func `on one line it is a list of URLs`() throws {
+    let listeners = Self.all.map { ListenerConfiguration($0.endpoint) }
+    let urls = ["http://127.0.0.1:8080", "http://[::]:0", "unix:/run/signal/socket", "unix:/tmp/s"]
+    #expect(try resolved("listen: [\(urls.map { "\"\($0)\"" }.joined(separator: ", "))]").listen == listeners)
+    #expect(try resolved(nil, ["SIGNAL_LISTEN": urls.joined(separator: ",")]).listen == listeners)
+    #expect(try resolved(nil, [:], ["--listen", urls.joined(separator: ", ")]).listen == listeners)
+  }
+
+  @Test func `without it, host and port are the one listener`() throws {
+    #expect(
+      try resolved("host: \"::1\"\nport: 9\nlisten: []").listeners
+        == [ListenerConfiguration(.tcp(host: "::1", port: 9))])
+    #expect(try resolved(nil, ["SIGNAL_LISTEN": ""]).listeners == ServerConfiguration().listeners)
+  }
+
+  @Test func `an empty variable for the host says nothing, so that an image's own can be taken back`() throws {
+    let settings = try resolved("listen: [unix:/tmp/s]", ["SIGNAL_HOST": ""])
+    #expect(settings.listeners == [ListenerConfiguration(.unix(path: "/tmp/s"))])
+  }
+
+  @Test(
+    arguments: [
+      (
+        "listen:\n  - url: http://a:1\n    prot: 2", [:],
+        "unknown setting 'listen[0].prot' (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: http://a:1\n  - ulr: http://b", [:],
+        "unknown setting 'listen[1].ulr' (f.yaml:3); did you mean url?"
+      ),
+      (
+        "listen:\n  - mode: 0600", [:],
+        "listen[0].url: has no value; expected a URL such as http://127.0.0.1:8080 or unix:/run/signal/socket (f.yaml:2)"
+      ),
+      (
+        "listen:\n  - url:", [:],
+        "listen[0].url: has no value; expected a URL such as http://127.0.0.1:8080 or unix:/run/signal/socket (f.yaml:2)"
+      ),
+      (
+        "listen:\n  - url: [a]", [:],
+        "listen[0].url: '[a]' is not a URL such as http://127.0.0.1:8080 or unix:/run/signal/socket (f.yaml:2)"
+      ),
+      ("listen:\n  - url: http://a:1\n    mode: 0600", [:], "listen[0].mode: is for unix sockets only (f.yaml:3)"),
+      (
+        "listen:\n  - url: unix:/s\n    mode: 0999", [:],
+        "listen[0].mode: '0999' is not permissions such as 0660 (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: unix:/s\n    mode: 07777", [:],
+        "listen[0].mode: '07777' is not permissions such as 0660 (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: unix:/s\n    mode: 1660", [:],
+        "listen[0].mode: '1660' is not permissions such as 0660 (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: https://a", [:],
+        "listen[0].url: 'https://a' needs TLS, which is not spoken here yet; use http:// and a proxy in between (f.yaml:2)"
+      ),
+      (
+        "listen:\n  - url: unix:s", [:],
+        "listen[0].url: 'unix:s' has no path of a socket, such as unix:/run/signal/socket (f.yaml:2)"
+      ),
+      (
+        "listen:\n  - url: http://a:70000", [:],
+        "listen[0].url: 'http://a:70000' has no port from 0 to 65535 behind its colon (f.yaml:2)"
+      ),
+      (
+        "listen: [a:1]", [:],
+        "listen: 'a:1' is not a list of URLs such as http://127.0.0.1:8080 or unix:/run/signal/socket (f.yaml:1)"
+      ),
+      ("listen:\n  url: http://a", [:], "unknown setting 'listen.url' (f.yaml:2); did you mean listen?"),
+      ("port: 1\nlisten: [unix:/s]", [:], "port: does not go together with listen (f.yaml:2) (f.yaml:1)"),
+      (
+        "listen: [unix:/s]", ["SIGNAL_HOST": "0.0.0.0"],
+        "host: does not go together with listen (f.yaml:1) (environment SIGNAL_HOST)"
+      ),
+      (
+        "listen:\n" + String(repeating: "  - url: http://a:1\n", count: 65), [:],
+        "listen: has at most 64 of them (f.yaml:1)"
+      ),
+    ] as [(String, [String: String], String)])
+  func `what cannot be listened on is refused`(file: String, environment: [String: String], line: String) {
+    let error = #expect(throws: ConfigurationError.self) { try resolved(file, environment) }
+    #expect(error?.description == line)
+  }
+
+  @Test func `the listing of it is a settings file that gives the same`() throws {
+    var settings = Settings()
+    settings.listen = Self.all
+    let row = try #require(Settings.byName["listen"])
+    let text = row.text(in: settings)
+    #expect(
+      text
+        == #"[{url: "http://127.0.0.1:8080"}, {url: "http://[::]:0"}, {url: "unix:/run/signal/socket", mode: "0600"}, {url: "unix:/tmp/s"}]"#
+    )
+    #expect(try resolved("listen: \(text)").listen == Self.all)
+  }
+}
+
+@Suite("A server with several listeners", .timeLimit(.minutes(2)))
+struct SeveralListenersTests {
+  @Test func `it names each, and the verbs find it by a unix socket`() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "signal-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (socket, file) = (folder.appending(path: "socket").path, folder.appending(path: "f.yaml").path)
+    try """
+    listen:
+      - url: http://127.0.0.1:0
+      - url: unix:\(socket)
+        mode: 0600
+    log: {level: error}
+    """.write(toFile: file, atomically: true, encoding: .utf8)
+    let server = try Program(["serve", "--config", file])
+    let first = server.line()
+    #expect(first.contains(/^listening on http:\/\/127\.0\.0\.1:[0-9]+$/))
+    #expect(server.line() == "listening on unix:\(socket)")
+
+    let url = "unix:\(socket)"
+    func run(_ arguments: String...) throws -> Program.Run { try Program.run(arguments + ["--server", url]) }
+    #expect(try run("set", "a", "1").status == 0)
+    #expect(try run("get", "a") == .init(status: 0, output: "1\n", errors: ""))
+    #expect(try run("watch", "a", "--count", "1", "--no-time").output == "a  1\n")
+    #expect(try run("health").output == "ready\n")
+    #expect(try run("bench", "get", "--requests", "10", "--connections", "2").status == 0)
+    // The verbs also find it by the settings that it was started with.
+    #expect(try Program.run(["get", "a"], ["SIGNAL_LISTEN": url]).output == "1\n")
+    #expect(try Program.run(["get", "a", "--server", String(first.dropFirst("listening on ".count))]).output == "1\n")
+
+    let again = try Program.run(["serve", "--listen", url])
+    #expect(
+      again
+        == .init(
+          status: 71, output: "", errors: "signal-server: cannot serve: bind unix:\(socket): Address already in use\n"))
+    server.process.terminate()
+    #expect(server.end().status == 0)
+    #expect(!FileManager.default.fileExists(atPath: socket))
+    #expect(try run("get", "a").errors.hasPrefix("signal-server: unix:\(socket): no connection to \(socket): "))
+  }
+}
