@@ -29,6 +29,9 @@ final class Commands {
     self.configuration = configuration
   }
 
+  /// The same store with other limits.
+  convenience init(_ other: Commands, _ configuration: LiveConfiguration) { self.init(other.store, configuration) }
+
   // MARK: Reading
 
   /// The name of the history that revisions count in.

@@ -42,7 +42,7 @@ final class LiveService {
     _ other: LiveService, configuration: LiveConfiguration, limits: Limits,
     observer: (@Sendable (ServerEvent) -> Void)?
   ) {
-    store = other.store
+    commands = Commands(other.commands, configuration)
     hub = other.hub
     waits = other.waits
     signalHub = other.signalHub
