@@ -46,6 +46,7 @@ extension Evaluator {
 
   /// Adds a text to what this evaluation has created.
   func create(_ text: some Collection<UInt8>, _ kind: Value.Kind = .string) -> Value {
+    charge(4)
     guard reserve(text.count) else { return error(.tooLarge) }
     return withWorkspace { $0.created.add(text: text, kind, as: .created) }
   }
@@ -232,7 +233,7 @@ extension Evaluator {
   private func contains(_ activation: borrowing Activation, _ element: Value, _ container: Value) -> Bool {
     guard container.isNode else {
       for other in list(activation, container) {
-        charge(1)
+        charge(3)
         if fatal != nil { return false }
         if equals(activation, element, other) { return true }
       }
@@ -240,7 +241,7 @@ extension Evaluator {
     }
     var next = withTree(activation, container.source) { $0.firstChild(of: container.node) }
     while let node = next, fatal == nil {
-      charge(1)
+      charge(3)
       let other = value(activation, of: node, container.source)
       if equals(activation, element, other) { return true }
       next = withTree(activation, container.source) { $0.child(after: node, in: container.node) }

@@ -80,7 +80,9 @@ extension Evaluator {
     case .bool: return create((value.bool ? "true" : "false").utf8)
     case .int: return create(String(value.int).utf8)
     case .uint: return create(String(value.uint).utf8)
-    case .double: return create(Numbers.text(value.double).utf8)
+    case .double:
+      charge(20)
+      return create(Numbers.text(value.double).utf8)
     case .timestamp: return create(Times.text(ofTimestamp: value).utf8)
     case .duration: return create(Times.text(ofDuration: value).utf8)
     default: return error(.noMatchingOverload)

@@ -10,6 +10,8 @@ extension Evaluator {
   }
 
   private func exported(_ activation: borrowing Activation, _ value: Value, depth: Int) -> CELValue? {
+    // A value of its own, and a place in the list or map around it, cost more than a step.
+    charge(8)
     guard depth < CELLimits.valueDepth, reserve(1) else {
       fatal = fatal ?? .tooLarge
       return nil

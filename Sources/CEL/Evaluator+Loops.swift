@@ -223,6 +223,7 @@ extension Evaluator {
   func append(_ value: Value, to list: Value) -> Value {
     if list.isError { return list }
     if value.isError { return value }
+    charge(1)
     guard reserve(1) else { return error(.tooLarge) }
     withWorkspace { $0.created.lists[list.number].append(value) }
     return list

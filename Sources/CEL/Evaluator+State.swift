@@ -26,13 +26,13 @@ extension Evaluator {
     /// Everything at its beginning; the pointers are valid as long as the state is in use.
     @unsafe init(
       _ program: Program, _ instructions: UnsafeBufferPointer<Instruction>, _ values: UnsafeBufferPointer<Value>,
-      _ texts: UnsafeBufferPointer<UInt8>
+      _ texts: UnsafeBufferPointer<UInt8>, budget: Int
     ) {
       unsafe self.program = program
       unsafe self.instructions = instructions
       unsafe self.values = values
       unsafe self.texts = texts
-      budget = program.limits.budget
+      self.budget = budget
       room = program.limits.created
     }
   }

@@ -150,11 +150,23 @@ extension Program {
 
   /// The value, or why there is none.
   public func evaluate(_ activation: borrowing Activation = Activation()) -> Result<CELValue, EvaluationError> {
-    run(activation) { (result, evaluator) -> Result<CELValue, EvaluationError> in
+    var budget = limits.evaluationBudget
+    return evaluate(activation, budget: &budget)
+  }
+
+  /// As ``evaluate(_:)``, at the expense of a budget that several evaluations share.
+  ///
+  /// - Parameter budget: What may be spent beside the limit of the program itself, in units of
+  ///   ``CELLimits/evaluationBudget``; it goes down by what was spent, below zero when that was more than there was.
+  public func evaluate(
+    _ activation: borrowing Activation, budget: inout Int
+  ) -> Result<CELValue, EvaluationError> {
+    let allowance = max(0, min(budget, limits.evaluationBudget))
+    return run(activation, allowance) { (result, evaluator) -> Result<CELValue, EvaluationError> in
+      let value = result.isError ? nil : evaluator.exported(activation, result)
+      budget -= allowance - evaluator.budget
       if result.isError { return .failure(self.error(result)) }
-      guard let value = evaluator.exported(activation, result) else {
-        return .failure(EvaluationError(reason: evaluator.fatal ?? .tooLarge, position: 0))
-      }
+      guard let value else { return .failure(EvaluationError(reason: evaluator.fatal ?? .tooLarge, position: 0)) }
       return .success(value)
     }
   }
@@ -166,14 +178,15 @@ extension Program {
   }
 
   private func run<Outcome>(
-    _ activation: borrowing Activation, _ body: (Value, borrowing Evaluator) -> Outcome
+    _ activation: borrowing Activation, _ budget: Int? = nil, _ body: (Value, borrowing Evaluator) -> Outcome
   ) -> Outcome {
     // The stack and the state are memory of this call, the others are of members that never change; no pointer outlives
     // its closure.
     unsafe instructions.withUnsafeBufferPointer { instructions in
       unsafe values.withUnsafeBufferPointer { values in
         unsafe constants.bytes.withUnsafeBufferPointer { texts in
-          var state = unsafe Evaluator.State(self, instructions, values, texts)
+          var state = unsafe Evaluator.State(
+            self, instructions, values, texts, budget: budget ?? limits.evaluationBudget)
           return unsafe withUnsafeMutablePointer(to: &state) { state in
             unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: stackSize + 1) { stack in
               let evaluator = unsafe Evaluator(state, stack)

@@ -95,7 +95,9 @@ import Testing
       "`store.properties`": grouped(store.properties),
       "`store.transaction-operations`": grouped(store.transactionOperations),
       "`store.list-limit`": grouped(live.listLimit), "`store.computed-properties`": grouped(store.computedProperties),
-      "`store.formula-inputs`": grouped(store.formulaInputs), "`store.held-properties`": grouped(store.heldProperties),
+      "`store.formula-depth`": grouped(store.formulaDepth), "`store.formula-units`": grouped(store.formulaUnits),
+      "`store.formula-bytes`": size(store.formulaBytes), "`store.formula-inputs`": grouped(store.formulaInputs),
+      "`store.held-properties`": grouped(store.heldProperties),
       "`live.disconnect-operations`": grouped(live.disconnectOperations), "`store.timers`": grouped(store.timers),
       "`store.remembered-signals`, `store.remembered-bytes`":
         "\(grouped(store.rememberedSignals)), \(size(store.rememberedBytes))",

@@ -22,6 +22,7 @@ struct Benchmarks {
     try measureJSON(&harness)
     try measureCEL(&harness)
     try measureStore(&harness)
+    try measureFormulas(&harness)
     try measureSignals(&harness)
     // The sum of all results: printed, so that no result is without a use.
     print("\n\(harness.operationCount) operations, checksum \(harness.checksum)")

@@ -173,7 +173,7 @@ private struct CommandFacts: Equatable {
       name = "send"
       FuzzTarget.check(request)
       sends = [request]
-    case .onDisconnect(let requests):
+    case .onDisconnect(let requests, _):
       name = "onDisconnect"
       for request in requests {
         switch request {

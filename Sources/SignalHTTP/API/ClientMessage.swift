@@ -53,7 +53,8 @@ enum ClientCommand {
   case subscribeSignals(SignalSubscribeRequest)
   case send(SendRequest)
   /// What replaces the operations that the connection has registered for its end.
-  case onDisconnect([DisconnectOperation])
+  /// With the text of the command, which the store keeps.
+  case onDisconnect([DisconnectOperation], command: JSONText)
   case get(PropertyPath, watchers: Bool)
   case ping
   /// Whether events are to come several in a message.
@@ -116,7 +117,8 @@ struct ClientMessage {
       return .subscribeSignals(try SignalSubscribeRequest(&members, configuration))
     case "send": return .send(try SendRequest(&members, configuration))
     case "onDisconnect":
-      return .onDisconnect(try DisconnectOperation.operations(&members, tree, configuration))
+      let operations = try DisconnectOperation.operations(&members, tree, configuration)
+      return .onDisconnect(operations, command: tree.text(of: tree.root))
     case "subscribe":
       if members.has("demand") {
         return .subscribeToDemand(try members.patterns("demand", limits: configuration.limits, paths: paths))

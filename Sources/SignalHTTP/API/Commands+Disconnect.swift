@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
+import JSON
 import SignalStore
 
 /// What is done when a connection ends.
 extension Commands {
   /// Refuses operations that would certainly be refused when the connection ends, while there is somebody to be told.
-  func check(onDisconnect operations: [DisconnectOperation], as caller: Caller) throws(Problem) {
+  private func check(onDisconnect operations: [DisconnectOperation], as caller: Caller) throws(Problem) {
     for (index, operation) in operations.enumerated() {
       guard case .write(let request) = operation else { continue }
       do throws(Problem) {
@@ -20,14 +21,38 @@ extension Commands {
     }
   }
 
-  /// Executes each operation by itself: one whose condition does not hold, or for which there is no room, is left out,
-  /// as there is nobody left to be answered.
-  func execute(onDisconnect operations: [DisconnectOperation], as caller: Caller) {
-    for operation in operations {
+  /// Keeps what is to be executed when the caller's connection ends, instead of what was kept, unless it would certainly be
+  /// refused then.
+  ///
+  /// - Parameter command: The whole command, which the store keeps as it is.
+  func keep(
+    onDisconnect operations: [DisconnectOperation], as caller: Caller, in command: JSONText
+  ) throws(Problem) {
+    try check(onDisconnect: operations, as: caller)
+    guard let holder = caller.holder else { preconditionFailure("Only who can hold has a connection that ends.") }
+    store.keep(lastOperations: operations.isEmpty ? nil : command, of: holder)
+  }
+
+  /// Executes what a connection has registered for its end, and then ends what it holds.
+  ///
+  /// In this order, so that an operation may say what is to become of what was held, and that nothing is forgotten that has
+  /// not been done. Each operation is executed by itself: one whose condition does not hold, or for which there is no room, is
+  /// left out, as there is nobody left to be answered.
+  func end(_ caller: Caller) {
+    guard let holder = caller.holder else { return }
+    for operation in store.lastOperations(of: holder).map(disconnectOperations) ?? [] {
       switch operation {
       case .write(let request): _ = try? execute(request, as: caller)
       case .send(let request): try? send(request, as: caller)
       }
     }
+    store.release(holder)
+  }
+
+  /// The operations of an `onDisconnect` command that was accepted.
+  private func disconnectOperations(of command: JSONText) -> [DisconnectOperation] {
+    let tree = JSONTree(command)
+    guard var members = JSONMembers(tree, tree.root, of: "a command") else { return [] }
+    return (try? DisconnectOperation.operations(&members, tree, configuration)) ?? []
   }
 }

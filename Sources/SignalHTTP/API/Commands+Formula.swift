@@ -7,6 +7,9 @@ import SignalStore
 extension Commands {
   private static let formulaEnvironment = CELEnvironment(variables: [CELVariable(lookup: "properties")])
 
+  /// How many bytes of JSON are parsed, or written, in the time of one unit of a ``FormulaBudget``.
+  private static var inputBytesPerUnit: Int { 6 }
+
   /// Compiles the text of a formula and says what it reads.
   func formula(_ source: String) throws(Problem) -> Formula {
     let program: Program
@@ -31,26 +34,32 @@ extension Commands {
         throw Problem(.badFormula, "\"\(key)\" is not the path of a property: \(error)")
       }
     }
-    return Formula(source: program.source, inputs: inputs) { [inputs, values = configuration.values] read in
-      Self.compute(program, inputs.map(read), limits: values)
+    return Formula(source: program.source, inputs: inputs) { [inputs, values = configuration.values] read, budget in
+      Self.compute(program, inputs.map(read), limits: values, &budget)
     }
   }
 
   /// Evaluates a formula.
   ///
   /// - Parameter inputs: The properties that the program's keys name, in their order.
-  private static func compute(_ program: Program, _ inputs: [StoredValue?], limits: JSONLimits) -> Formula.Result {
+  private static func compute(
+    _ program: Program, _ inputs: [StoredValue?], limits: JSONLimits, _ budget: inout FormulaBudget
+  ) -> Formula.Result {
+    // Each is parsed when it is used, and paid for in any case.
+    budget.units -= inputs.reduce(0) { $0 + ($1?.value.bytes.count ?? 0) } / inputBytesPerUnit
+    if budget.isUsedUp { return .failure("") }
     var activation = Activation()
     activation.lookup = { key in
       // There are few, and strings are told apart by bytes.
       guard let place = program.lookupKeys.firstIndex(where: { $0.utf8.elementsEqual(key.utf8) }) else { return nil }
       return inputs[place].map { JSONTree($0.value) }
     }
-    switch program.evaluate(activation) {
+    switch program.evaluate(activation, budget: &budget.units) {
     case .failure(let error):
       return .failure(error.rendering(in: program.source))
     case .success(let value):
       guard let json = value.json(limits: limits) else { return .failure("the result is not a JSON value") }
+      budget.units -= json.bytes.count / inputBytesPerUnit
       return .value(json)
     }
   }

@@ -26,6 +26,8 @@ extension Commands {
     case .cycle(let operation, _): return refusal(.formulaCycle, operation)
     case .tooManyComputed(let operation, _): return refusal(.tooManyComputed, operation)
     case .tooManyInputs(let operation, _): return refusal(.tooManyInputs, operation)
+    case .tooDeep(let operation, _): return refusal(.formulaTooDeep, operation)
+    case .tooMuchFormulaWork(let operation): return refusal(.tooManyComputed, operation)
     case .tooManyHeld(let operation, _): return refusal(.tooManyHeld, operation)
     case .tooManyRemembered, .tooManyTimers: return Problem(.storeFull, error.description)
     case .badTimer: return Problem(.badDuration, error.description)

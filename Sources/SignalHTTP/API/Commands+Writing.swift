@@ -25,7 +25,7 @@ extension Commands {
     let result: OperationResult
     if request.filter == nil {
       do {
-        result = try store.carryOut(operation)
+        result = try store.execute(operation)
       } catch {
         if case .conditionFailed(_, nil, let revision) = error, operation.isDeletion {
           throw notFound(request.path, at: revision)
@@ -72,7 +72,7 @@ extension Commands {
       }
       let operation = PropertyStore.Operation(try make(current, revision), path, if: present(current))
       do {
-        return try store.carryOut(operation)
+        return try store.execute(operation)
       } catch {
         if case .conditionFailed = error { continue }
         throw problem(error, inTransaction: false)

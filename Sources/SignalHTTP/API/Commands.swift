@@ -97,11 +97,6 @@ final class Commands {
   /// A caller that can hold properties, until it is released.
   func makeHoldingCaller() -> Caller { Caller(holder: store.makeHolder()) }
 
-  /// Ends what the caller holds.
-  func release(_ caller: Caller) {
-    if let holder = caller.holder { store.release(holder) }
-  }
-
   // MARK: Filters
 
   /// Compiles a filter, or finds it among those of before.

@@ -20,8 +20,6 @@ final class LiveSession: WebSocketHandler {
   private let subscriptions: LiveSubscriptions
   private let signals: SignalSubscriptions
   private let caller: Caller
-  /// What is done when the connection ends.
-  private var atEnd: [DisconnectOperation] = []
   /// The subscription of the URL, begun when the handshake is done.
   private var first: FirstSubscription?
   private unowned var socket: WebSocket! = nil
@@ -82,11 +80,7 @@ final class LiveSession: WebSocketHandler {
 
   func closed(on loop: isolated EventLoop) {
     endSubscriptions()
-    let operations = atEnd
-    atEnd = []
-    service.commands.execute(onDisconnect: operations, as: caller)
-    // Behind these, so that one of them may say what is to become of what was held.
-    service.commands.release(caller)
+    service.commands.end(caller)
   }
 
   // MARK: Commands
@@ -118,9 +112,8 @@ final class LiveSession: WebSocketHandler {
     case .send(let request):
       try commands.send(request, as: caller)
       replyOK(id, on: loop) { _ in }
-    case .onDisconnect(let operations):
-      try commands.check(onDisconnect: operations, as: caller)
-      atEnd = operations
+    case .onDisconnect(let operations, let command):
+      try commands.keep(onDisconnect: operations, as: caller, in: command)
       replyOK(id, on: loop) { _ in }
     case .subscribe(let request):
       try checkRoom()

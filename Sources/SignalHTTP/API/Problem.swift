@@ -55,6 +55,7 @@ struct Problem: Error {
     case tooManyComputed = "too_many_computed"
     case tooManyHeld = "too_many_held"
     case tooManyInputs = "too_many_inputs"
+    case formulaTooDeep = "formula_too_deep"
 
     /// The HTTP status, also as a member of the problem.
     var status: Int {
@@ -62,7 +63,7 @@ struct Problem: Error {
       case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
         .badCondition, .badDelivery, .badDuration, .badMessage, .badPatch, .unknownType, .unknownMember,
         .exitNeedsStateFilter, .duplicatePath, .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
-        .tooManyHeld, .partialContent, .badFormula, .tooManyInputs:
+        .tooManyHeld, .partialContent, .badFormula, .tooManyInputs, .formulaTooDeep:
         400
       case .originRefused: 403
       case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer: 404
@@ -126,6 +127,7 @@ struct Problem: Error {
       case .tooManyComputed: "There are too many computed properties"
       case .tooManyHeld: "The connection holds too many properties"
       case .tooManyInputs: "The formula reads too many properties"
+      case .formulaTooDeep: "The formula depends on others over too many steps"
       }
     }
 

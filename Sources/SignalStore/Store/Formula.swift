@@ -30,23 +30,48 @@ public final class Formula: Sendable {
   public let source: String
   /// Every property that it may read, each once.
   public let inputs: [PropertyPath]
-  private let body: @Sendable (Inputs) -> Result
+  private let body: @Sendable (Inputs, inout FormulaBudget) -> Result
 
   /// Makes a formula.
   ///
   /// - Parameters:
   ///   - inputs: The properties that `body` reads; it is called anew when one of them has changed.
   ///   - body: Computes the value. It is called under the lock of the store, so it must be quick, depend on nothing but
-  ///     its inputs, and not use the store.
-  public init(source: String, inputs: [PropertyPath], _ body: @escaping @Sendable (Inputs) -> Result) {
+  ///     its inputs, and not use the store. See ``FormulaBudget`` for one that can be expensive.
+  public convenience init(
+    source: String, inputs: [PropertyPath], _ body: @escaping @Sendable (Inputs) -> Result
+  ) {
+    self.init(source: source, inputs: inputs) { inputs, _ in body(inputs) }
+  }
+
+  /// Makes a formula that knows what it costs.
+  ///
+  /// - Parameters:
+  ///   - inputs: The properties that `body` reads; it is called anew when one of them has changed.
+  ///   - body: As for ``init(source:inputs:_:)-(_,_,(Inputs)->Result)``. It takes from the budget what it spends, and gives
+  ///     up when there is nothing left; what it answers then does not count. The bytes of its value are taken by the store.
+  public init(
+    source: String, inputs: [PropertyPath], _ body: @escaping @Sendable (Inputs, inout FormulaBudget) -> Result
+  ) {
     self.source = source
     var seen = Set<PropertyPath>()
     self.inputs = inputs.filter { seen.insert($0).inserted }
     self.body = body
   }
 
+  /// A formula that is known by its text only, in a record that was written down; it is never evaluated.
+  package convenience init(uncompiled source: String) {
+    self.init(source: source, inputs: []) { _ in .failure("the formula is not compiled") }
+  }
+
   /// Computes the value from the inputs as they are told.
-  public func evaluate(_ inputs: Inputs) -> Result { body(inputs) }
+  public func evaluate(_ inputs: Inputs) -> Result {
+    var budget = FormulaBudget(units: .max, bytes: .max)
+    return evaluate(inputs, &budget)
+  }
+
+  /// The same, within a budget.
+  public func evaluate(_ inputs: Inputs, _ budget: inout FormulaBudget) -> Result { body(inputs, &budget) }
 }
 
 extension Formula: Equatable {
@@ -61,7 +86,7 @@ public final class Computation: Sendable, Equatable {
   /// Why there is no value, which is `null` then; nil when there is one.
   public let error: String?
 
-  init(_ formula: Formula, error: String?) {
+  package init(_ formula: Formula, error: String?) {
     self.formula = formula
     self.error = error
   }

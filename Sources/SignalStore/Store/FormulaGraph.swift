@@ -2,147 +2,292 @@
 
 /// Which computed properties there are, and which of them read which property.
 ///
-/// A value: a transaction changes a copy of it and keeps that when nothing was refused. Every computed property has a
-/// rank that is greater than those of its inputs, so that going through them by rank computes each once, after
-/// everything it reads.
+/// Every computed property has a rank that is greater than those of its inputs, so that going through them by rank computes
+/// each once, after everything it reads. A definition changes the ranks of what follows from it and of nothing else; what a
+/// refused transaction has changed is undone (``rollBack()``), so that none needs a copy.
+///
+/// Made of the formulas that the properties have, and so not part of what is recorded.
 struct FormulaGraph: Sendable {
-  private struct Node {
-    var computation: Computation
-    var rank: Int
+  /// A property that is computed, or that is read by one that is.
+  typealias Node = Int32
+
+  /// Why a formula cannot be defined.
+  enum Refusal: Error, Equatable {
+    /// It would read its own value, over these properties.
+    case cycle([PropertyPath])
+    /// It, or one that depends on it, would stand too high.
+    case tooDeep
+    /// There is too much to be put in order.
+    case tooMuchWork
   }
 
+  /// One end of a link: the node at the other end, and the place of the link among those of that node.
+  private struct Link {
+    var node: Node
+    var place: Int32
+  }
+
+  private struct Vertex {
+    var path: PropertyPath
+    var formula: Formula?
+    /// 0 for what is not computed; for others above that of each input, and not always by one.
+    var rank: Int32 = 0
+    /// Which pass over the graph has been here last.
+    var pass: UInt64 = 0
+    var inputs: [Link] = []
+    var readers: [Link] = []
+  }
+
+  private enum Step {
+    case formula(PropertyPath, Formula?)
+    case rank(Node, Int32)
+  }
+
+  private var vertices: [Vertex] = []
+  private var free: [Node] = []
   private var nodes: [PropertyPath: Node] = [:]
-  private var readers: [PropertyPath: [PropertyPath]] = [:]
+  /// The number of computed properties.
+  private(set) var count = 0
+  private var pass: UInt64 = 0
+  /// Whether some rank may be higher than it needs to be, because something below has gone.
+  private var hasSlack = false
+  /// What the transaction under way has changed, to be undone from the end.
+  private var steps: [Step] = []
+  /// Nodes that may be needed by nobody when it ends; until then, they keep their numbers.
+  private var leftovers: [Node] = []
 
-  var isEmpty: Bool { nodes.isEmpty }
-  var count: Int { nodes.count }
+  var isEmpty: Bool { count == 0 }
 
-  func computation(at path: PropertyPath) -> Computation? { nodes[path]?.computation }
+  /// The node of a property; nil when nothing reads it and it is not computed.
+  func node(at path: PropertyPath) -> Node? { nodes[path] }
+
+  func path(of node: Node) -> PropertyPath { vertices[Int(node)].path }
+
+  func formula(of node: Node) -> Formula? { vertices[Int(node)].formula }
+
+  // MARK: Changing
 
   /// Gives a property a formula, or another one.
   ///
-  /// - Returns: The cycle that there would be, from the property back to it; nothing has changed then.
-  mutating func define(_ formula: Formula, at path: PropertyPath) -> [PropertyPath]? {
-    if let cycle = cycle(from: path, through: formula.inputs) { return cycle }
-    remove(path)
-    nodes[path] = Node(computation: Computation(formula, error: nil), rank: 0)
-    for input in formula.inputs { readers[input, default: []].append(path) }
-    raise(path)
-    return nil
+  /// - Parameters:
+  ///   - depth: The highest rank.
+  ///   - work: Goes down by what it costs to put others in order.
+  /// - Throws: A ``Refusal``; the caller then has to ``rollBack()``.
+  mutating func define(
+    _ formula: Formula, at path: PropertyPath, depth: Int, work: inout Int
+  ) throws(Refusal) -> Node {
+    steps.append(.formula(path, nodes[path].flatMap { vertices[Int($0)].formula }))
+    let node = replace(formula, at: path)
+    let wasLow = vertices[Int(node)].rank
+    let rank = lowestRank(of: node)
+    if rank < wasLow { hasSlack = hasSlack || !vertices[Int(node)].readers.isEmpty }
+    setRank(of: node, rank)
+    var highest = try raiseReaders(of: node, &work)
+    if highest > depth, hasSlack {
+      try tighten(&work)
+      highest = Int32(vertices.lazy.map(\.rank).max() ?? 0)
+    }
+    if highest > depth { throw .tooDeep }
+    return node
+  }
+
+  /// Takes in a formula that has been defined before, in any order; ``finishRestoring()`` puts all of them in order.
+  mutating func restore(_ formula: Formula, at path: PropertyPath) { _ = replace(formula, at: path) }
+
+  /// Gives what was restored its ranks.
+  mutating func finishRestoring() {
+    var missing = vertices.map(\.inputs.count)
+    var ready = vertices.indices.filter { missing[$0] == 0 }
+    while let index = ready.popLast() {
+      vertices[index].rank = lowestRank(of: Node(index))
+      for reader in vertices[index].readers {
+        missing[Int(reader.node)] -= 1
+        if missing[Int(reader.node)] == 0 { ready.append(Int(reader.node)) }
+      }
+    }
   }
 
   /// Makes the property a plain one, or none.
   mutating func remove(_ path: PropertyPath) {
-    guard let node = nodes.removeValue(forKey: path) else { return }
-    for input in node.computation.formula.inputs {
-      readers[input]?.removeAll { $0 == path }
-      if readers[input]?.isEmpty == true { readers[input] = nil }
+    guard let node = nodes[path], let formula = vertices[Int(node)].formula else { return }
+    steps.append(.formula(path, formula))
+    if vertices[Int(node)].rank > 0 {
+      hasSlack = hasSlack || !vertices[Int(node)].readers.isEmpty
+      setRank(of: node, 0)
     }
+    unlink(node)
   }
 
-  /// Remembers how the last evaluation went; returns it for the stored value.
-  mutating func note(_ error: String?, at path: PropertyPath) -> Computation? {
-    guard let computation = nodes[path]?.computation else { return nil }
-    if computation.hasError(error) { return computation }
-    let noted = Computation(computation.formula, error: error)
-    nodes[path]?.computation = noted
-    return noted
+  /// Keeps what has been changed since the last call of this or of ``rollBack()``.
+  mutating func keepChanges() {
+    if steps.isEmpty { return }
+    steps = []
+    forgetLeftovers()
   }
 
-  /// Adds the computed properties that read this one.
-  func addReaders(of path: PropertyPath, to queue: inout FormulaQueue) {
-    guard let readers = readers[path] else { return }
-    for reader in readers { queue.insert(reader, rank: nodes[reader]?.rank ?? 0) }
-  }
-
-  func rank(of path: PropertyPath) -> Int { nodes[path]?.rank ?? 0 }
-
-  /// Sees to it that the property ranks above its inputs, and below what reads it.
-  private mutating func raise(_ path: PropertyPath) {
-    // In the reverse of the order in which a walk leaves them, all come after what they read.
-    for path in walk(from: path).reversed() {
-      let inputs = nodes[path]?.computation.formula.inputs ?? []
-      let rank = 1 + (inputs.map { self.rank(of: $0) }.max() ?? 0)
-      nodes[path]?.rank = rank
-    }
-  }
-
-  /// The property and all that depends on it, each after everything that depends on it.
-  private func walk(from path: PropertyPath) -> [PropertyPath] {
-    var left: [PropertyPath] = []
-    var seen: Set = [path]
-    var stack = [(path, readers[path]?[...] ?? [])]
-    while let top = stack.last {
-      if let reader = top.1.first {
-        stack[stack.count - 1].1.removeFirst()
-        if seen.insert(reader).inserted { stack.append((reader, readers[reader]?[...] ?? [])) }
-      } else {
-        left.append(top.0)
-        stack.removeLast()
+  /// Undoes it.
+  mutating func rollBack() {
+    while let step = steps.popLast() {
+      switch step {
+      case .formula(let path, let formula?): _ = replace(formula, at: path)
+      case .formula(let path, nil):
+        if let node = nodes[path] { unlink(node) }
+      case .rank(let node, let rank): vertices[Int(node)].rank = rank
       }
     }
-    return left
+    hasSlack = true
+    forgetLeftovers()
   }
 
-  /// A way from the property over what it would read back to itself.
-  private func cycle(from path: PropertyPath, through inputs: [PropertyPath]) -> [PropertyPath]? {
-    var cameFrom: [PropertyPath: PropertyPath] = [:]
-    var left: [PropertyPath] = []
-    for input in inputs {
-      cameFrom[input] = path
-      left.append(input)
+  // MARK: Links
+
+  /// Links a property with the inputs of the formula, and no longer with those of the one it had.
+  private mutating func replace(_ formula: Formula, at path: PropertyPath) -> Node {
+    let node = makeNode(at: path)
+    unlink(node)
+    vertices[Int(node)].formula = formula
+    count += 1
+    vertices[Int(node)].inputs.reserveCapacity(formula.inputs.count)
+    for path in formula.inputs {
+      let input = makeNode(at: path)
+      let place = Int32(vertices[Int(node)].inputs.count)
+      vertices[Int(node)].inputs.append(Link(node: input, place: Int32(vertices[Int(input)].readers.count)))
+      vertices[Int(input)].readers.append(Link(node: node, place: place))
     }
-    while let current = left.popLast() {
-      if current == path { return way(to: path, cameFrom) }
-      for input in nodes[current]?.computation.formula.inputs ?? [] where cameFrom[input] == nil {
-        cameFrom[input] = current
-        left.append(input)
+    return node
+  }
+
+  /// Takes the formula of a node away; each link in the same time, however many read the same input.
+  private mutating func unlink(_ node: Node) {
+    guard vertices[Int(node)].formula != nil else { return }
+    vertices[Int(node)].formula = nil
+    count -= 1
+    var inputs: [Link] = []
+    swap(&inputs, &vertices[Int(node)].inputs)
+    for link in inputs {
+      // The last one moves to its place.
+      guard let last = vertices[Int(link.node)].readers.popLast() else {
+        preconditionFailure("An input knows what reads it.")
       }
+      if Int(link.place) < vertices[Int(link.node)].readers.count {
+        vertices[Int(link.node)].readers[Int(link.place)] = last
+        vertices[Int(last.node)].inputs[Int(last.place)].place = link.place
+      }
+      leftovers.append(link.node)
     }
-    return nil
+    leftovers.append(node)
   }
 
-  private func way(to path: PropertyPath, _ cameFrom: [PropertyPath: PropertyPath]) -> [PropertyPath] {
-    var way = [path]
-    var current = path
-    repeat {
-      guard let previous = cameFrom[current] else { break }
-      way.append(previous)
-      current = previous
-    } while current != path
-    return way.reversed()
-  }
-}
-
-/// Computed properties that wait for their turn, lowest rank first, each once.
-struct FormulaQueue {
-  private var heap: [(rank: Int, path: PropertyPath)] = []
-  private var known: Set<PropertyPath> = []
-
-  var isEmpty: Bool { heap.isEmpty }
-
-  mutating func insert(_ path: PropertyPath, rank: Int) {
-    guard known.insert(path).inserted else { return }
-    heap.append((rank, path))
-    var child = heap.count - 1
-    while child > 0, heap[child].rank < heap[(child - 1) / 2].rank {
-      heap.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
+  private mutating func makeNode(at path: PropertyPath) -> Node {
+    if let node = nodes[path] { return node }
+    let node: Node
+    if let unused = free.popLast() {
+      node = unused
+      vertices[Int(node)] = Vertex(path: path)
+    } else {
+      node = Node(vertices.count)
+      vertices.append(Vertex(path: path))
     }
+    nodes[path] = node
+    return node
   }
 
-  mutating func popFirst() -> PropertyPath? {
-    guard !heap.isEmpty else { return nil }
-    heap.swapAt(0, heap.count - 1)
-    let first = heap.removeLast().path
-    var parent = 0
-    while true {
-      var child = 2 * parent + 1
-      guard child < heap.count else { return first }
-      if child + 1 < heap.count, heap[child + 1].rank < heap[child].rank { child += 1 }
-      guard heap[child].rank < heap[parent].rank else { return first }
-      heap.swapAt(child, parent)
-      parent = child
+  private mutating func forgetLeftovers() {
+    for node in leftovers {
+      let path = vertices[Int(node)].path
+      guard vertices[Int(node)].formula == nil, vertices[Int(node)].readers.isEmpty, nodes[path] == node else {
+        continue
+      }
+      nodes[path] = nil
+      vertices[Int(node)] = Vertex(path: PropertyPath(validated: []))
+      free.append(node)
     }
+    leftovers = []
+  }
+
+  // MARK: Order
+
+  private func lowestRank(of node: Node) -> Int32 {
+    guard vertices[Int(node)].formula != nil else { return 0 }
+    return 1 + (vertices[Int(node)].inputs.lazy.map { vertices[Int($0.node)].rank }.max() ?? 0)
+  }
+
+  private mutating func setRank(of node: Node, _ rank: Int32) {
+    guard vertices[Int(node)].rank != rank else { return }
+    steps.append(.rank(node, vertices[Int(node)].rank))
+    vertices[Int(node)].rank = rank
+  }
+
+  /// Lifts what depends on the node above it.
+  ///
+  /// By their former ranks, which the other links still agree with: so each is lifted once.
+  ///
+  /// - Returns: The highest rank among the node and what was lifted.
+  private mutating func raiseReaders(of node: Node, _ work: inout Int) throws(Refusal) -> Int32 {
+    var highest = vertices[Int(node)].rank
+    var queue = FormulaQueue()
+    var lifts: [Node: Node] = [:]
+    var next: Node? = node
+    while let current = next {
+      let rank = vertices[Int(current)].rank
+      highest = max(highest, rank)
+      for index in vertices[Int(current)].readers.indices {
+        work -= FormulaBudget.link
+        let reader = vertices[Int(current)].readers[index].node
+        if reader == node { throw .cycle(cycle(from: node, back: current, lifts)) }
+        let former = vertices[Int(reader)].rank
+        guard former <= rank else { continue }
+        setRank(of: reader, rank + 1)
+        work -= FormulaBudget.lift
+        if lifts.updateValue(current, forKey: reader) == nil { queue.insert(reader, rank: former) }
+      }
+      if work < 0 { throw .tooMuchWork }
+      next = queue.popFirst()
+    }
+    return highest
+  }
+
+  /// The way from the node over what lifted what, back to the node; each reads the one behind it.
+  private func cycle(from node: Node, back last: Node, _ lifts: [Node: Node]) -> [PropertyPath] {
+    var way = [node]
+    var current: Node? = last
+    while let lifted = current, lifted != node {
+      way.append(lifted)
+      current = lifts[lifted]
+    }
+    way.append(node)
+    return way.map(path(of:))
+  }
+
+  /// Gives every computed property the lowest rank that it can have.
+  private mutating func tighten(_ work: inout Int) throws(Refusal) {
+    work -= vertices.reduce(0) { $0 + $1.inputs.count + 1 } * FormulaBudget.link
+    if work < 0 { throw .tooMuchWork }
+    // The former order is good; it is only too high.
+    let order = vertices.indices.filter { vertices[$0].formula != nil }.sorted { vertices[$0].rank < vertices[$1].rank }
+    for index in order { setRank(of: Node(index), lowestRank(of: Node(index))) }
+    hasSlack = false
+  }
+
+  // MARK: Going through
+
+  /// Begins a pass, in which each property is queued once.
+  mutating func beginPass() { pass &+= 1 }
+
+  /// Queues a computed property.
+  mutating func queue(_ node: Node, in queue: inout FormulaQueue) {
+    guard vertices[Int(node)].pass != pass, vertices[Int(node)].formula != nil else { return }
+    vertices[Int(node)].pass = pass
+    queue.insert(node, rank: vertices[Int(node)].rank)
+  }
+
+  /// Queues the computed properties that read this one.
+  ///
+  /// - Returns: How many links there were.
+  mutating func queueReaders(of node: Node, in queue: inout FormulaQueue) -> Int {
+    for index in vertices[Int(node)].readers.indices {
+      self.queue(vertices[Int(node)].readers[index].node, in: &queue)
+    }
+    return vertices[Int(node)].readers.count
   }
 }

@@ -8,16 +8,16 @@ import JSON
 /// The commits are in chunks, and the oldest chunk is dropped as a whole: about 15/16 of a limit
 /// to all of it is kept. A slice shares the chunks, so it is taken in O(log n) and then belongs to
 /// whoever took it.
-struct History: Sendable {
+package struct History: Sendable {
   /// Commits without a hole between them, oldest first; never empty.
-  struct Chunk: Sendable {
+  package struct Chunk: Sendable {
     var commits: ContiguousArray<Commit> = []
     var changes = 0
     var bytes = 0
   }
 
   /// What no longer has room.
-  typealias Dropped = ContiguousArray<Chunk>
+  package typealias Dropped = ContiguousArray<Chunk>
 
   private let countLimit: Int
   private let byteLimit: Int
@@ -25,10 +25,13 @@ struct History: Sendable {
   private var changes = 0
   private var bytes = 0
   /// The revision before the oldest commit that is kept, and that of the newest commit.
-  private var floor: Revision = 0
-  private(set) var newest: Revision = 0
+  private var floor: Revision
+  private(set) var newest: Revision
 
-  init(_ limits: StoreLimits) {
+  /// A history without commits, of what comes after a revision.
+  init(_ limits: StoreLimits, after revision: Revision = 0) {
+    floor = revision
+    newest = revision
     countLimit = limits.historyChanges
     byteLimit = limits.historyBytes
   }
@@ -71,6 +74,9 @@ struct History: Sendable {
     }
     return HistorySlice(chunks: chunks, chunk: low, offset: offset, after: revision, through: newest)
   }
+
+  /// All commits that are kept.
+  var all: HistorySlice { HistorySlice(chunks: chunks, chunk: 0, offset: 0, after: floor, through: newest) }
 
   private var chunkCount: Int { min(max(countLimit / 16, 1), 256) }
 

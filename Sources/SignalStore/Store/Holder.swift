@@ -13,19 +13,24 @@ import Synchronization
 /// So what has come back by another way is not ended by the end of the old one.
 public struct Holder: Hashable, Sendable {
   /// Counted by the store.
-  let number: UInt64
+  package let number: UInt64
+
+  package init(number: UInt64) { self.number = number }
 }
 
 /// Numbers the holders of a store.
 final class HolderCounter: Sendable {
-  private let last = Atomic<UInt64>(0)
+  private let last: Atomic<UInt64>
+
+  /// Continues behind a holder that is known already.
+  init(after last: UInt64) { self.last = Atomic(last) }
 
   func next() -> Holder { Holder(number: last.add(1, ordering: .relaxed).newValue) }
 }
 
 extension PropertyStore {
   /// A holder that holds nothing yet, unlike any other of this store.
-  public func makeHolder() -> Holder { holders.next() }
+  public func makeHolder() -> Holder { holderCounter.next() }
 
   /// Ends every property whose last set was for this holder, in one revision.
   ///
@@ -35,7 +40,7 @@ extension PropertyStore {
   @discardableResult
   public func release(_ holder: Holder) -> Int {
     let now = clock()
-    let (count, dropped) = guarded.withLock { $0.release(holder, at: now, commits) }
+    let (count, dropped) = shared.state.withLock { $0.release(holder, at: now, commits) }
     finish(releasing: dropped, hasTimer: false)
     return count
   }

@@ -7,25 +7,25 @@ extension PropertyStore {
   private static let expiriesAtATime = 128
 
   /// The number of properties that have a time to live.
-  public var expiringCount: Int { guarded.withLock { $0.leases.count } }
+  public var expiringCount: Int { shared.state.withLock { $0.judge.leases.count } }
 
   /// Sees to it that the alarm goes off in time for the next property to end.
   func setAlarm() {
     var isOurs = false
-    while let deadline = guarded.withLock({ $0.takeAlarm(isOurs: isOurs) }) {
+    while let deadline = shared.state.withLock({ $0.takeAlarm(isOurs: isOurs) }) {
       isOurs = true
       alarm.set(deadline) { [weak self] in self?.expire() }
     }
   }
 
   /// Ends every property whose time is over, and sets the alarm for the next.
-  private func expire() {
-    guarded.withLock { $0.alarmIsOver() }
+  func expire() {
+    shared.state.withLock { $0.alarmIsOver() }
     var isDone = false
     while !isDone {
       let now = Moment(time: clock(), ticks: timerClock.now)
       let dropped: [History.Dropped]
-      (isDone, dropped) = guarded.withLock { $0.expire(at: now, budget: Self.expiriesAtATime, commits) }
+      (isDone, dropped) = shared.state.withLock { $0.expire(at: now, budget: Self.expiriesAtATime, commits) }
       commits.deliver()
       // Released without the lock.
       withExtendedLifetime(dropped) {}

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// 1. Each change has a revision, one more than the change before; the changes of a transaction have
 ///    one together. Nothing else takes a revision.
-/// 2. An operation or a transaction is carried out completely or not at all, and nobody sees a part
+/// 2. An operation or a transaction is executed completely or not at all, and nobody sees a part
 ///    of it: not a reader, not a snapshot, not an observer of ``changes``.
 /// 3. Setting a property to the value it has, byte for byte, changes nothing, unless asked to.
 /// 4. ``changes`` sends each commit once, in the order of the revisions. Whoever subscribes to it and
@@ -27,7 +27,8 @@ import Synchronization
 /// 6. No code of yours is called, and nothing of yours is released, while the lock of the store is
 ///    held; but for a ``Formula``, which belongs to the change of its inputs.
 /// 7. A computed property has, at every revision, the value that follows from its inputs at that
-///    revision: nobody sees an input without what depends on it. Each is computed once per commit.
+///    revision: nobody sees an input without what depends on it. Each is computed once per commit. When
+///    more follows from a commit than ``StoreLimits/formulaUnits`` allows, the rest is `null` and says so.
 /// 8. A property that was given a time to live ends once, not before that time is over and a few
 ///    hundredths of a second after it: a change like any other, with the operation `expire` and a
 ///    revision of its own. Setting the value that it has, with a time to live, gives it that time
@@ -51,15 +52,15 @@ public final class PropertyStore: Sendable {
   public let timers: TimerTable
 
   /// Those who observe ``changes``.
-  package let commits = Signal<Commit>()
+  package let commits: Signal<Commit>
   let router: ChangeRouter
 
-  let holders = HolderCounter()
+  let holderCounter: HolderCounter
   let clock: @Sendable () -> Timestamp
   let timerClock: any TimerClock
   /// The one timer of the store, set to the next tick at which something expires.
   let alarm: Alarm
-  let guarded: Mutex<StoreState>
+  let shared: SharedState
 
   /// Makes a store without properties, at revision 0.
   ///
@@ -67,31 +68,41 @@ public final class PropertyStore: Sendable {
   ///   - epoch: A name that no earlier history of these properties had.
   ///   - timers: What properties with a time to live end by, and timers fire by.
   ///   - clock: Tells the time of each change; the system clock unless told otherwise.
-  public init(
+  public convenience init(
     epoch: Epoch = .random(), limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
     clock: @escaping @Sendable () -> Timestamp = { .now }
   ) {
-    self.epoch = epoch
-    self.limits = limits
+    let state = StoreState(epoch: epoch, limits: limits)
+    self.init(state, lastHolder: 0, timers: timers, clock: clock)
+  }
+
+  /// Makes a store of a state; what the state says of timers and leases is set going by the caller.
+  init(
+    _ state: StoreState, lastHolder: UInt64, timers: any TimerClock, clock: @escaping @Sendable () -> Timestamp
+  ) {
+    epoch = state.replica.epoch
+    limits = state.judge.limits
     self.clock = clock
     timerClock = timers
     alarm = Alarm(timers)
-    signals = SignalExchange(limits: limits, clock: clock)
-    self.timers = TimerTable(signals, limits: limits, timers: timers, clock: clock)
-    guarded = Mutex(StoreState(epoch: epoch, limits: limits))
+    holderCounter = HolderCounter(after: lastHolder)
+    shared = SharedState(state)
+    signals = SignalExchange(shared, clock: clock)
+    self.timers = TimerTable(shared, signals, timers: timers, clock: clock)
+    commits = Signal<Commit>()
     router = ChangeRouter(commits)
   }
 
   // MARK: Reading
 
   /// The revision of the last change, 0 before the first.
-  public var revision: Revision { guarded.withLock { $0.revision } }
+  public var revision: Revision { shared.state.withLock { $0.replica.revision } }
 
   /// The place of the last change in the history.
   public var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
   /// The number of properties.
-  public var count: Int { guarded.withLock { $0.tree.count } }
+  public var count: Int { shared.state.withLock { $0.replica.tree.count } }
 
   /// The property at the path, nil when there is none.
   public func get(_ path: PropertyPath) -> StoredValue? {
@@ -107,12 +118,12 @@ public final class PropertyStore: Sendable {
 
   /// As ``get(bytes:)``, together with the revision of the store at which that was the answer.
   public func read(bytes: Span<UInt8>) -> (value: StoredValue?, revision: Revision) {
-    guarded.withLock { ($0.tree.value(at: bytes), $0.revision) }
+    shared.state.withLock { ($0.replica.tree.value(at: bytes), $0.replica.revision) }
   }
 
   /// All properties as they are now; O(1).
   public func snapshot() -> StoreSnapshot {
-    let (tree, revision) = guarded.withLock { ($0.tree, $0.revision) }
+    let (tree, revision) = shared.state.withLock { ($0.replica.tree, $0.replica.revision) }
     return StoreSnapshot(epoch: epoch, revision: revision, tree: tree)
   }
 
@@ -123,7 +134,7 @@ public final class PropertyStore: Sendable {
   /// ``HistorySlice/through``.
   public func changes(since cursor: Cursor) -> HistorySlice? {
     guard cursor.epoch == epoch else { return nil }
-    return guarded.withLock { $0.history.slice(after: cursor.revision) }
+    return shared.state.withLock { $0.replica.history.slice(after: cursor.revision) }
   }
 
   // MARK: Changing
@@ -142,7 +153,7 @@ public final class PropertyStore: Sendable {
     _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false,
     ttl: Duration? = nil, holder: Holder? = nil
   ) throws(StoreError) -> OperationResult {
-    try carryOut(.set(path, value, if: condition, always: always, ttl: ttl, holder: holder))
+    try execute(.set(path, value, if: condition, always: always, ttl: ttl, holder: holder))
   }
 
   /// Removes the property, if the condition holds.
@@ -153,7 +164,7 @@ public final class PropertyStore: Sendable {
   /// - Throws: ``StoreError/conditionFailed(operation:current:revision:)``; nothing is changed then.
   @discardableResult
   public func delete(_ path: PropertyPath, if condition: Condition = .any) throws(StoreError) -> OperationResult {
-    try carryOut(.delete(path, if: condition))
+    try execute(.delete(path, if: condition))
   }
 
   /// Makes the property a computed one, if the condition holds: its value is that of the formula, now and after every
@@ -167,15 +178,15 @@ public final class PropertyStore: Sendable {
   public func define(
     _ path: PropertyPath, _ formula: Formula, if condition: Condition = .any
   ) throws(StoreError) -> OperationResult {
-    try carryOut(.define(path, formula, if: condition))
+    try execute(.define(path, formula, if: condition))
   }
 
-  /// Carries out all operations as one change of the store, or none of them.
+  /// Executes all operations as one change of the store, or none of them.
   ///
   /// The conditions are judged against the properties as they are before the transaction. No path
   /// may occur twice.
   ///
-  /// - Throws: ``StoreError`` of the first operation that cannot be carried out.
+  /// - Throws: ``StoreError`` of the first operation that cannot be executed.
   @discardableResult
   public func transact(_ operations: [Operation]) throws(StoreError) -> TransactionResult {
     if operations.count > limits.transactionOperations { throw .tooManyOperations(limit: limits.transactionOperations) }
@@ -184,27 +195,27 @@ public final class PropertyStore: Sendable {
       throw .repeatedPath(operation: index)
     }
     let now = try moment(of: operations)
-    let (result, dropped) = try guarded.withLock { state throws(StoreError) in
-      try state.carryOut(operations, at: now, commits)
+    let (result, dropped) = try shared.state.withLock { state throws(StoreError) in
+      try state.execute(operations, at: now, commits)
     }
     finish(releasing: dropped, hasTimer: now.ticks != nil)
     return result
   }
 
-  /// Carries out one operation; see ``set(_:_:if:always:ttl:holder:)`` and ``delete(_:if:)``.
+  /// Executes one operation; see ``set(_:_:if:always:ttl:holder:)`` and ``delete(_:if:)``.
   ///
   /// - Throws: ``StoreError`` with 0 for the operation; nothing is changed then.
   @discardableResult
-  public func carryOut(_ operation: Operation) throws(StoreError) -> OperationResult {
+  public func execute(_ operation: Operation) throws(StoreError) -> OperationResult {
     let now = try moment(of: CollectionOfOne(operation))
-    let (result, dropped) = try guarded.withLock { state throws(StoreError) in
-      try state.carryOut(operation, at: now, commits)
+    let (result, dropped) = try shared.state.withLock { state throws(StoreError) in
+      try state.execute(operation, at: now, commits)
     }
     finish(releasing: dropped, hasTimer: now.ticks != nil)
     return result
   }
 
-  /// The time at which operations are carried out.
+  /// The time at which operations are executed.
   ///
   /// The clocks are foreign code, so they are asked before the lock is taken; that of the timers only for a time to live.
   private func moment(of operations: some Collection<Operation>) throws(StoreError) -> Moment {

@@ -13,6 +13,13 @@ public struct SignalMessage: Sendable, Equatable {
   public let time: Timestamp
   /// 1 for the first message of the exchange, and one more for each after it.
   public let number: UInt64
+
+  package init(path: PropertyPath, message: JSONText, time: Timestamp, number: UInt64) {
+    self.path = path
+    self.message = message
+    self.time = time
+    self.number = number
+  }
 }
 
 /// The signals of a store: messages under paths, told to those who listen at that moment.
@@ -25,29 +32,13 @@ public struct SignalMessage: Sendable, Equatable {
 ///
 /// It may be used from any thread. ``messages`` sends each message once, in the order of the numbers.
 public final class SignalExchange: Sendable {
-  private struct State: Sendable {
-    var number: UInt64 = 0
-    var time = Timestamp(milliseconds: .min)
-    var remembered: [PropertyPath: SignalMessage] = [:]
-    var bytes = 0
-
-    mutating func forget(_ path: PropertyPath) -> SignalMessage? {
-      guard let old = remembered.removeValue(forKey: path) else { return nil }
-      bytes -= State.cost(of: old)
-      return old
-    }
-
-    static func cost(of message: SignalMessage) -> Int { message.message.bytes.count + message.path.bytes.count + 128 }
-  }
-
   /// Sends every message.
   public let messages = Signal<SignalMessage>()
-  private let limits: StoreLimits
+  private let shared: SharedState
   private let clock: @Sendable () -> Timestamp
-  private let state = Mutex(State())
 
-  init(limits: StoreLimits, clock: @escaping @Sendable () -> Timestamp) {
-    self.limits = limits
+  init(_ shared: SharedState, clock: @escaping @Sendable () -> Timestamp) {
+    self.shared = shared
     self.clock = clock
   }
 
@@ -61,26 +52,8 @@ public final class SignalExchange: Sendable {
     _ path: PropertyPath, _ message: JSONText, remember: Bool = false
   ) throws(StoreError) -> SignalMessage {
     let now = clock()
-    let (sent, old) = try state.withLock { state throws(StoreError) in
-      let time = max(state.time, now)
-      let sent = SignalMessage(path: path, message: message, time: time, number: state.number + 1)
-      let old: SignalMessage?
-      if remember {
-        let known = state.remembered[path]
-        let bytes = state.bytes - (known.map(State.cost) ?? 0) + State.cost(of: sent)
-        guard known != nil || state.remembered.count < limits.rememberedSignals, bytes <= limits.rememberedBytes else {
-          throw .tooManyRemembered(limit: limits.rememberedSignals)
-        }
-        old = state.remembered.updateValue(sent, forKey: path)
-        state.bytes = bytes
-      } else {
-        old = state.remembered.isEmpty ? nil : state.forget(path)
-      }
-      state.number += 1
-      state.time = time
-      // Under the lock, so that messages are delivered in the order of their numbers.
-      messages.enqueue(sent)
-      return (sent, old)
+    let (sent, old) = try shared.state.withLock { state throws(StoreError) in
+      try state.send(path, message, isKept: remember, at: now, messages)
     }
     messages.deliver()
     // Released without the lock.
@@ -92,11 +65,13 @@ public final class SignalExchange: Sendable {
   ///
   /// Whoever subscribes to ``messages`` first gets every message after that number, and ignores others.
   public func remembered(match patterns: [PathPattern]) -> (messages: [SignalMessage], through: UInt64) {
-    let (all, number) = state.withLock { ($0.remembered, $0.number) }
-    let matching = all.values.filter { message in patterns.contains { $0.matches(message.path) } }
-    return (matching.sorted { $0.path < $1.path }, number)
+    let all = shared.state.withLock { $0.replica.signals }
+    let matching = all.messages.values.filter { message in patterns.contains { $0.matches(message.path) } }
+    return (matching.sorted { $0.path < $1.path }, all.number)
   }
 
   /// The last message of a signal, if it is kept.
-  public func last(_ path: PropertyPath) -> SignalMessage? { state.withLock { $0.remembered[path] } }
+  public func last(_ path: PropertyPath) -> SignalMessage? {
+    shared.state.withLock { $0.replica.signals.messages[path] }
+  }
 }

@@ -24,6 +24,12 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyComputed(operation: Int, limit: Int)
   /// The formula has more inputs than ``StoreLimits/inputs``.
   case tooManyInputs(operation: Int, limit: Int)
+  /// The formula would make a row of computed properties, each reading the one before, that is longer than
+  /// ``StoreLimits/formulaDepth``.
+  case tooDeep(operation: Int, limit: Int)
+  /// Putting the computed properties in order would exceed ``StoreLimits/formulaUnits``: the transaction defines too many, or
+  /// too many depend on them.
+  case tooMuchFormulaWork(operation: Int)
   /// The time to live of the operation is not longer than nothing, or longer than ``StoreLimits/timeToLive``.
   case badTimeToLive(operation: Int, limit: Duration)
   /// The holder would hold more properties than ``StoreLimits/heldProperties``.
@@ -61,6 +67,10 @@ extension StoreError: CustomStringConvertible {
       "There are at most \(limit) computed properties."
     case .tooManyInputs(_, let limit):
       "A formula reads at most \(limit) properties."
+    case .tooDeep(_, let limit):
+      "A formula may depend on others over at most \(limit) steps."
+    case .tooMuchFormulaWork(let operation):
+      "What is defined up to operation \(operation), and what depends on it, is too much for one step; define it in parts."
     case .tooManyHeld(_, let limit):
       "One client holds at most \(limit) properties."
     case .tooManyRemembered(let limit):

@@ -19,12 +19,23 @@ public struct StoreLimits: Equatable, Sendable {
   public var historyChanges: Int
   /// Most bytes that these changes may keep alive; 64 MiB unless told otherwise.
   public var historyBytes: Int
-  /// Most computed properties; 10 000 unless told otherwise.
+  /// Most computed properties; 5000 unless told otherwise.
   ///
-  /// Those that depend on a change, directly or not, are all computed while the change is carried out: others wait.
+  /// Those that depend on a change, directly or not, are computed with it while others wait: as many as ``formulaUnits``
+  /// and ``formulaBytes`` allow.
   public var computedProperties: Int
   /// Most properties that the formula of one computed property may read; 64 unless told otherwise.
   public var formulaInputs: Int
+  /// Most computed properties in a row of which each reads the one before; 100 unless told otherwise.
+  public var formulaDepth: Int
+  /// What the formulas that follow from one commit may cost together, in units of 25 ns at most; 200 000 unless told
+  /// otherwise.
+  ///
+  /// Others wait meanwhile: about 5 ms with the default. One that no longer fits is `null`, with an error that says so; a
+  /// transaction that defines more than can be put in order is refused.
+  public var formulaUnits: Int
+  /// How many bytes their values may have together; 1 MiB unless told otherwise.
+  public var formulaBytes: Int
 
   /// Longest time to live of a property, and longest time of a timer; 365 days unless told otherwise.
   public var ttlLimit: Duration
@@ -44,8 +55,8 @@ public struct StoreLimits: Equatable, Sendable {
   /// Limits with the defaults, or with those given instead.
   public init(
     properties: Int = 1_000_000, transactionOperations: Int = 1000, historyChanges: Int = 100_000,
-    historyBytes: Int = 64 << 20,
-    computedProperties: Int = 10_000, formulaInputs: Int = 64, ttlLimit: Duration = .seconds(365 * 86_400),
+    historyBytes: Int = 64 << 20, computedProperties: Int = 5000, formulaInputs: Int = 64, formulaDepth: Int = 100,
+    formulaUnits: Int = 200_000, formulaBytes: Int = 1 << 20, ttlLimit: Duration = .seconds(365 * 86_400),
     heldProperties: Int = 1000, rememberedSignals: Int = 10_000, rememberedBytes: Int = 64 << 20, timers: Int = 10_000,
     timerInterval: Duration = .milliseconds(10)
   ) {
@@ -55,6 +66,9 @@ public struct StoreLimits: Equatable, Sendable {
     self.historyBytes = historyBytes
     self.computedProperties = computedProperties
     self.formulaInputs = formulaInputs
+    self.formulaDepth = formulaDepth
+    self.formulaUnits = formulaUnits
+    self.formulaBytes = formulaBytes
     self.ttlLimit = ttlLimit
     self.heldProperties = heldProperties
     self.rememberedSignals = rememberedSignals

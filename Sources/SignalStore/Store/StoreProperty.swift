@@ -143,7 +143,7 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     if let transaction = StoreTransaction.current(of: store, isMade: true) {
       return transaction.set(path, text, failures: failures)
     }
-    try carryOut(text, if: .any)
+    try apply(text, if: .any)
   }
 
   /// Changes the value as one step that no other change of the store can come between.
@@ -165,7 +165,7 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
       let condition: Condition =
         reading.stored.map { .matches(Cursor(epoch: store.epoch, revision: $0.revision)) } ?? .absent
       do throws(StorePropertyError) {
-        return try carryOut(try text(of: value), if: condition)
+        return try apply(try text(of: value), if: condition)
       } catch {
         if case .refused(.conditionFailed) = error { continue }
         return failures.send(error)
@@ -204,7 +204,7 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     do { return try JSONText(encoding: value) } catch { throw .notEncodable(reason: Self.reason(error)) }
   }
 
-  private func carryOut(_ text: JSONText?, if condition: Condition) throws(StorePropertyError) {
+  private func apply(_ text: JSONText?, if condition: Condition) throws(StorePropertyError) {
     do throws(StoreError) {
       if let text { try store.set(path, text, if: condition) } else { try store.delete(path, if: condition) }
     } catch {

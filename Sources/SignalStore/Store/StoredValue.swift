@@ -34,7 +34,7 @@ public final class StoredValue: Sendable {
     extra = computation.map { .computed($0) } ?? .none
   }
 
-  init(path: PropertyPath, value: JSONText, revision: Revision, time: Timestamp, lease: Lease?) {
+  package init(path: PropertyPath, value: JSONText, revision: Revision, time: Timestamp, lease: Lease?) {
     self.path = path
     self.value = value
     self.revision = revision
@@ -48,22 +48,10 @@ public final class StoredValue: Sendable {
   /// When the time to live of the property is over, unless it is set before; nil when it has none.
   ///
   /// In a snapshot, or in a change, what was known then: a set of an equal value moves it without a change.
-  public var expires: Timestamp? { lease?.end?.expires }
+  public var expires: Timestamp? { lease?.term?.end }
 
-  var lease: Lease? { if case .leased(let lease) = extra { lease } else { nil } }
-}
-
-/// What ends a property by itself: its time to live, the end of its holder, or whichever of both comes first.
-final class Lease: Sendable {
-  /// The end of its time to live, and where that is noted in the wheel of the store; nil when it has none.
-  let end: (expires: Timestamp, place: TimerWheel<PropertyPath>.Place)?
-  /// Whose end is its end, nil when nobody holds it.
-  let holder: Holder?
-
-  init(end: (expires: Timestamp, place: TimerWheel<PropertyPath>.Place)?, holder: Holder?) {
-    self.end = end
-    self.holder = holder
-  }
+  /// What ends it by itself; nil for what stays until somebody changes it.
+  package var lease: Lease? { if case .leased(let lease) = extra { lease } else { nil } }
 }
 
 extension StoredValue: Equatable {

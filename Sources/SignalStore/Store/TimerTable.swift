@@ -32,69 +32,31 @@ public struct StoreTimer: Sendable, Equatable {
 /// Setting a timer again changes it while it runs: its time begins anew, now. One that has fired for the last time is
 /// gone. Timers and properties may have the same path. It may be used from any thread.
 public final class TimerTable: Sendable {
-  private final class Entry: Sendable {
-    let schedule: TimerSchedule
-    let message: JSONText
-    /// When its time began, by the clock of the timers and by the one that people read.
-    let start: (ticks: Duration, time: Timestamp)
-    let once: OnceTimer?
-    let periodic: PeriodicTimer?
-    let subscription = Mutex<Subscription?>(nil)
-
-    init(
-      _ schedule: TimerSchedule, _ message: JSONText, start: (ticks: Duration, time: Timestamp), once: OnceTimer?,
-      periodic: PeriodicTimer?
-    ) {
-      self.schedule = schedule
-      self.message = message
-      self.start = start
-      self.once = once
-      self.periodic = periodic
-    }
-
-    func next(at now: Duration) -> Timestamp {
-      switch schedule {
-      case .at(let time): return time
-      case .after(let delay): return Timestamp(milliseconds: start.time.milliseconds + delay.milliseconds)
-      case .every(let interval):
-        let passed = max(0, (now - start.ticks) / interval)
-        let next = interval * (Int(min(passed, 1e15)) + 1)
-        return Timestamp(milliseconds: start.time.milliseconds + next.milliseconds)
-      }
-    }
-
-    func end() {
-      let subscription = subscription.withLock { held in
-        let taken = held
-        held = nil
-        return taken
-      }
-      subscription?.cancel()
-      once?.cancel()
-    }
-  }
-
+  private let shared: SharedState
   private let signals: SignalExchange
-  private let limits: StoreLimits
   private let timers: any TimerClock
   private let clock: @Sendable () -> Timestamp
-  private let entries = Mutex<[PropertyPath: Entry]>([:])
 
   init(
-    _ signals: SignalExchange, limits: StoreLimits, timers: any TimerClock, clock: @escaping @Sendable () -> Timestamp
+    _ shared: SharedState, _ signals: SignalExchange, timers: any TimerClock, clock: @escaping @Sendable () -> Timestamp
   ) {
+    self.shared = shared
     self.signals = signals
-    self.limits = limits
     self.timers = timers
     self.clock = clock
   }
 
   deinit {
-    for entry in entries.withLock({ $0 }).values { entry.end() }
+    let running = shared.state.withLock { state in
+      let running = state.running
+      state.running = [:]
+      return running
+    }
+    for timer in running.values { timer.alarm.cancel() }
   }
 
   /// The number of timers.
-  public var count: Int { entries.withLock { $0.count } }
+  public var count: Int { shared.state.withLock { $0.running.count } }
 
   /// Sets a timer, or changes the one that is there.
   ///
@@ -112,69 +74,51 @@ public final class TimerTable: Sendable {
       case .at(let time): .milliseconds(time.milliseconds - now.time.milliseconds)
       case .every(let interval): interval
       }
+    let limits = shared.limits
     let shortest: Duration = if case .every = schedule { limits.timerInterval } else { .zero }
     guard delay >= shortest, delay <= min(limits.ttlLimit, .seconds(1000 * 366 * 86_400)) else {
       throw .badTimer(shortest: shortest, longest: limits.ttlLimit)
     }
-    let entry: Entry
-    if case .every(let interval) = schedule {
-      let timer = PeriodicTimer(every: interval, clock: timers)
-      entry = Entry(schedule, message, start: now, once: nil, periodic: timer)
-    } else {
-      entry = Entry(schedule, message, start: now, once: OnceTimer(clock: timers), periodic: nil)
-    }
-    let old = try entries.withLock { entries throws(StoreError) in
-      guard entries[path] != nil || entries.count < limits.timers else { throw .tooManyTimers(limit: limits.timers) }
-      return entries.updateValue(entry, forKey: path)
-    }
-    old?.end()
-    start(entry, path, delay)
-    return (StoreTimer(path: path, schedule: schedule, message: message, next: entry.next(at: now.ticks)), old == nil)
+    let timer = RunningTimer(path, schedule, start: now, on: timers)
+    let old = try shared.state.withLock { state throws(StoreError) in try state.start(timer, message: message) }
+    old?.alarm.cancel()
+    start(timer)
+    return (StoreTimer(path: path, schedule: schedule, message: message, next: timer.next(at: now.ticks)), old == nil)
   }
 
-  private func start(_ entry: Entry, _ path: PropertyPath, _ delay: Duration) {
-    let subscription: Subscription?
-    if let periodic = entry.periodic {
-      subscription = periodic.subscribe { [weak self, weak entry] in
-        if let self, let entry { fire(entry, path) }
-      }
-    } else {
-      subscription = entry.once?.fired.subscribe { [weak self, weak entry] in
-        guard let self, let entry, remove(entry, path) else { return }
-        fire(entry, path)
-      }
+  /// Sets the alarm of a timer for the next time it fires.
+  func start(_ timer: RunningTimer) {
+    timer.alarm.set(timer.deadline(at: timers.now)) { [weak self, weak timer] in
+      if let self, let timer { fire(timer) }
     }
-    entry.subscription.withLock { $0 = subscription }
-    entry.once?.start(after: delay)
     // Somebody has set it anew, or removed it, in the meantime.
-    if entries.withLock({ $0[path] !== entry }) { entry.end() }
+    if !shared.state.withLock({ $0.running[timer.path] === timer }) { timer.alarm.cancel() }
   }
 
-  private func fire(_ entry: Entry, _ path: PropertyPath) {
-    // Not kept, so there is always room.
-    _ = try? signals.send(path, entry.message)
-  }
-
-  /// Takes an entry out, if it is still the one at its path.
-  private func remove(_ entry: Entry, _ path: PropertyPath) -> Bool {
-    let removed = entries.withLock { entries in
-      entries[path] === entry ? entries.removeValue(forKey: path) : nil
-    }
-    return removed != nil
+  private func fire(_ timer: RunningTimer) {
+    let now = (ticks: timers.now, time: clock())
+    let fired = shared.state.withLock { $0.fire(timer, at: now.time, ticks: now.ticks, signals.messages) }
+    guard let fired else { return }
+    signals.messages.deliver()
+    // Released without the lock.
+    withExtendedLifetime(fired) {}
+    if case .every = timer.schedule { start(timer) }
   }
 
   /// Removes a timer; false when there is none.
   @discardableResult
   public func remove(_ path: PropertyPath) -> Bool {
-    let removed = entries.withLock { $0.removeValue(forKey: path) }
-    removed?.end()
+    let removed = shared.state.withLock { $0.removeTimer(path) }
+    removed?.alarm.cancel()
     return removed != nil
   }
 
   /// The timer at a path, nil when there is none.
   public func get(_ path: PropertyPath) -> StoreTimer? {
     let now = timers.now
-    return entries.withLock { $0[path] }.map { Self.timer(path, $0, at: now) }
+    let (stored, running) = shared.state.withLock { ($0.replica.timers[path], $0.running[path]) }
+    guard let stored, let running else { return nil }
+    return StoreTimer(stored, next: running.next(at: now))
   }
 
   /// Up to `limit` timers whose paths match, in path order, from behind `after` on.
@@ -182,14 +126,19 @@ public final class TimerTable: Sendable {
     match patterns: [PathPattern] = [.all], after: PropertyPath? = nil, limit: Int = .max
   ) -> [StoreTimer] {
     let now = timers.now
-    let all = entries.withLock { $0 }
-    let paths = all.keys.filter { path in
+    let (stored, running) = shared.state.withLock { ($0.replica.timers, $0.running) }
+    let paths = stored.keys.filter { path in
       (after.map { $0 < path } ?? true) && patterns.contains { $0.matches(path) }
     }
-    return paths.sorted().prefix(limit).compactMap { path in all[path].map { Self.timer(path, $0, at: now) } }
+    return paths.sorted().prefix(limit).compactMap { path in
+      guard let stored = stored[path], let running = running[path] else { return nil }
+      return StoreTimer(stored, next: running.next(at: now))
+    }
   }
+}
 
-  private static func timer(_ path: PropertyPath, _ entry: Entry, at now: Duration) -> StoreTimer {
-    StoreTimer(path: path, schedule: entry.schedule, message: entry.message, next: entry.next(at: now))
+extension StoreTimer {
+  fileprivate init(_ stored: StoredTimer, next: Timestamp) {
+    self.init(path: stored.path, schedule: stored.schedule, message: stored.message, next: next)
   }
 }

@@ -151,6 +151,13 @@ extension Settings {
       .untilRestart,
     .integer("store.formula-inputs", \.store.formulaInputs, 1...10_000, "properties that one formula may read")
       .untilRestart,
+    .integer(
+      "store.formula-depth", \.store.formulaDepth, 1...100_000, "computed properties that read each other in a row"
+    ).untilRestart,
+    .integer("store.formula-units", \.store.formulaUnits, 1...1_000_000_000, "cost of all formulas of a commit")
+      .untilRestart,
+    .bytes("store.formula-bytes", \.store.formulaBytes, 1...1 << 30, "size of all values computed in a commit")
+      .untilRestart,
     .integer("store.history-changes", \.store.historyChanges, 0...100_000_000, "changes kept for clients that resume")
       .untilRestart,
     .bytes("store.history-bytes", \.store.historyBytes, 0...1 << 40, "memory for these changes").untilRestart,

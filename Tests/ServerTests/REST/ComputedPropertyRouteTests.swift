@@ -115,4 +115,40 @@ struct ComputedPropertyRouteTests {
     #expect(refused.text.contains("formula_cycle") && refused.text.contains("a → b → a"))
     #expect(server.store.revision == 1)
   }
+
+  @Test func `a formula over too many steps is refused`() throws {
+    let server = try TestServer(store: .forTests(limits: StoreLimits(formulaDepth: 2)))
+    let client = try server.connect()
+    for (path, formula) in [("b", "properties.a"), ("c", "properties.b")] {
+      #expect(try client.request("PUT", "/properties/\(path)", fields: Self.cel, body: formula).status == 201)
+    }
+    let refused = try client.request("PUT", "/properties/d", fields: Self.cel, body: "properties.c")
+    #expect(refused.status == 400 && refused.text.contains("formula_too_deep"))
+    #expect(server.store.revision == 2)
+    #expect(try client.request("GET", "/properties/c").status == 200)
+  }
+
+  @Test func `definitions that are too much for one step are refused`() throws {
+    let server = try TestServer(store: .forTests(limits: StoreLimits(formulaUnits: 60)))
+    let client = try server.connect()
+    let define = #"{"op":"define","path":"b","formula":"properties.a"}"#
+    let other = define.replacing(#""b""#, with: #""c""#)
+    let refused = try client.request("POST", "/transactions", body: #"{"operations":[\#(define),\#(other)]}"#)
+    #expect(refused.status == 507 && refused.text.contains("too_many_computed"))
+    #expect(server.store.revision == 0)
+  }
+
+  @Test func `expensive formulas over one input are not computed beyond the commit's budget`() throws {
+    let formula = "properties.a.all(x, properties.a.all(y, x + y >= 0))"
+    for number in 0..<8 { #expect(try define("f\(number)", "\(formula) || \(number) > 9").status == 201) }
+    // 350 times 350 steps each: two of them are more than what one commit may cost.
+    let list = "[\((0..<350).map(String.init).joined(separator: ","))]"
+    #expect(try client.request("PUT", "/properties/a", body: list).status == 201)
+    let errors = (0..<8).compactMap { server.store.get(PropertyPath(stringLiteral: "f\($0)"))?.computation?.error }
+    #expect(errors.count >= 7)
+    #expect(errors.allSatisfy { $0 == "the commit's budget for formulas is used up" })
+    #expect(try client.request("GET", "/properties/f7").text == "null")
+    #expect(try client.request("PUT", "/properties/a", body: "[1,2]").status == 204)
+    #expect(try client.request("GET", "/properties/f7").text == "true")
+  }
 }

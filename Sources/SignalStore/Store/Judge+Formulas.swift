@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+import JSON
+
+/// Computed properties: which there are, and what they are worth.
+extension Judge {
+  /// What the formulas that follow from one commit may spend.
+  var formulaBudget: FormulaBudget { FormulaBudget(units: limits.formulaUnits, bytes: limits.formulaBytes) }
+
+  /// Takes what the operations say of computed properties into the graph, or refuses them all.
+  ///
+  /// - Returns: The properties that are to be computed because they are new or have another formula.
+  mutating func define(
+    _ operations: [PropertyStore.Operation], _ outcomes: [OperationResult.Outcome], _ budget: inout FormulaBudget
+  ) throws(StoreError) -> [FormulaGraph.Node] {
+    guard !formulas.isEmpty || operations.contains(where: \.isDefinition) else { return [] }
+    // Refused before anything is done.
+    for index in operations.indices where outcomes[index] != .unchanged {
+      guard case .define(let formula) = operations[index].action else { continue }
+      if formula.inputs.count > limits.formulaInputs { throw .tooManyInputs(operation: index, limit: limits.formulaInputs) }
+      budget.units -= (formula.inputs.count + 1) * FormulaBudget.definition
+      if budget.units < 0 { throw .tooMuchFormulaWork(operation: index) }
+    }
+    do throws(StoreError) {
+      // First what goes, so that the order of the operations does not matter.
+      for (operation, outcome) in zip(operations, outcomes) where outcome == .deleted {
+        formulas.remove(operation.path)
+      }
+      var defined: [FormulaGraph.Node] = []
+      for index in operations.indices where outcomes[index] != .unchanged {
+        guard case .define(let formula) = operations[index].action else { continue }
+        defined.append(try define(formula, at: operations[index].path, operation: index, &budget))
+      }
+      formulas.keepChanges()
+      return defined
+    } catch {
+      formulas.rollBack()
+      throw error
+    }
+  }
+
+  private mutating func define(
+    _ formula: Formula, at path: PropertyPath, operation index: Int, _ budget: inout FormulaBudget
+  ) throws(StoreError) -> FormulaGraph.Node {
+    let node: FormulaGraph.Node
+    do throws(FormulaGraph.Refusal) {
+      node = try formulas.define(formula, at: path, depth: limits.formulaDepth, work: &budget.units)
+    } catch {
+      switch error {
+      case .cycle(let cycle): throw .cycle(operation: index, cycle)
+      case .tooDeep: throw .tooDeep(operation: index, limit: limits.formulaDepth)
+      case .tooMuchWork: throw .tooMuchFormulaWork(operation: index)
+      }
+    }
+    if formulas.count > limits.computedProperties {
+      throw .tooManyComputed(operation: index, limit: limits.computedProperties)
+    }
+    return node
+  }
+
+  /// Computes what is new and what depends on the changes, each property once and after everything that it reads.
+  mutating func compute(
+    _ defined: [FormulaGraph.Node], in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget
+  ) {
+    if formulas.isEmpty { return }
+    var queue = FormulaQueue()
+    formulas.beginPass()
+    for node in defined { formulas.queue(node, in: &queue) }
+    for index in draft.changes.indices {
+      guard let node = formulas.node(at: draft.changes[index].path) else { continue }
+      budget.units -= formulas.queueReaders(of: node, in: &queue) * FormulaBudget.link
+    }
+    while let node = queue.popFirst() {
+      guard let formula = formulas.formula(of: node),
+        compute(formula, at: formulas.path(of: node), in: &draft, of: replica, &budget)
+      else { continue }
+      budget.units -= formulas.queueReaders(of: node, in: &queue) * FormulaBudget.link
+    }
+  }
+
+  /// Gives a computed property the value that follows from its inputs; false when it has that already.
+  private mutating func compute(
+    _ formula: Formula, at path: PropertyPath, in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget
+  ) -> Bool {
+    let (value, error) = evaluate(formula, in: &draft, of: replica, &budget)
+    let current = replica.tree.value(at: path)
+    if let current, let computation = current.computation, computation.formula == formula, current.value == value {
+      // The reason of a failure may have changed; that is no change of the value.
+      if !computation.hasError(error) {
+        draft.amend(
+          StoredValue(
+            path: current.path, value: value, revision: current.revision, time: current.time,
+            computation: Computation(formula, error: error)))
+      }
+      return false
+    }
+    let computation: Computation
+    if let known = current?.computation, known.formula == formula, known.hasError(error) {
+      computation = known
+    } else {
+      computation = Computation(formula, error: error)
+    }
+    let new = StoredValue(
+      path: current?.path ?? path, value: value, revision: draft.revision, time: draft.time, computation: computation)
+    draft.add(Change(set: new, replacing: current))
+    return true
+  }
+
+  private mutating func evaluate(
+    _ formula: Formula, in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget
+  ) -> (value: JSONText, error: String?) {
+    guard !budget.isUsedUp else {
+      formulaFailures += 1
+      return (.null, FormulaBudget.failure)
+    }
+    budget.units -= FormulaBudget.evaluation
+    let result = formula.evaluate({ draft.value(at: $0, in: replica) }, &budget)
+    if case .value(let value) = result { budget.bytes -= value.bytes.count }
+    // What was given up half way has no value of its own.
+    guard !budget.isUsedUp else {
+      formulaFailures += 1
+      return (.null, FormulaBudget.failure)
+    }
+    switch result {
+    case .value(let value): return (value, nil)
+    case .failure(let error): return (.null, error)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+import JSON
+
+/// Decides what an operation does to a replica, or refuses it: the conditions, the limits, the formulas, and what ends by
+/// itself.
+///
+/// It never changes the replica: what it has decided is applied as a ``Record``. What it keeps for itself follows from the
+/// replica (``init(of:limits:)``), so that another one can go on from there, on another machine or after a restart.
+struct Judge: Sendable {
+  let limits: StoreLimits
+  var leases = LeaseTable()
+  var formulas = FormulaGraph()
+  /// How many evaluations have been left out or given up because the budget of their commit was used up.
+  var formulaFailures = 0
+
+  init(limits: StoreLimits) { self.limits = limits }
+
+  /// Whether an operation has to do with computed properties; most have not, and need none of the lists of a transaction.
+  func concernsFormulas(_ operation: PropertyStore.Operation, _ current: StoredValue?) -> Bool {
+    if operation.isDefinition { return true }
+    if formulas.isEmpty { return false }
+    return current?.computation != nil || formulas.node(at: operation.path) != nil
+  }
+
+  /// What the operation will do to the property as it is.
+  func outcome(
+    of operation: PropertyStore.Operation, _ index: Int, _ current: StoredValue?, in replica: Replica
+  ) throws(StoreError) -> OperationResult.Outcome {
+    guard operation.condition.holds(for: current, in: replica.epoch) else {
+      throw .conditionFailed(operation: index, current: current, revision: replica.revision)
+    }
+    switch operation.action {
+    case .set(let value, let always, _, _):
+      guard let current else { return .created }
+      if current.computation != nil { throw .isComputed(operation: index) }
+      return always || current.value != value ? .replaced : .unchanged
+    case .define(let formula):
+      guard let current else { return .created }
+      return current.computation?.formula == formula ? .unchanged : .replaced
+    case .delete:
+      return current == nil ? .unchanged : .deleted
+    }
+  }
+
+  /// Refuses properties beyond the limit.
+  func checkRoom(for growth: Int, in replica: Replica) throws(StoreError) {
+    if growth > 0, replica.tree.count + growth > limits.properties {
+      throw .tooManyProperties(limit: limits.properties)
+    }
+  }
+
+  /// Refuses operations with which a holder would hold more than it may.
+  func checkHolders(
+    of operations: some Collection<PropertyStore.Operation>, in replica: Replica
+  ) throws(StoreError) {
+    var counts: [Holder: Int] = [:]
+    var index = 0
+    for operation in operations {
+      defer { index += 1 }
+      guard let holder = operation.holder else { continue }
+      guard replica.tree.value(at: operation.path)?.lease?.holder != holder else { continue }
+      let count = counts[holder, default: leases.count(heldBy: holder)] + 1
+      guard count <= limits.heldProperties else {
+        throw .tooManyHeld(operation: index, limit: limits.heldProperties)
+      }
+      counts[holder] = count
+    }
+  }
+
+  /// The change that an operation makes, whose outcome is one; nil for a definition, whose value is computed when all
+  /// operations have been looked at.
+  mutating func change(
+    _ operation: PropertyStore.Operation, _ current: StoredValue?, revision: Revision, time: Timestamp, _ now: Moment
+  ) -> Change? {
+    switch operation.action {
+    case .set(let value, _, let ttl, let holder):
+      // The path of the current value, so that the same memory serves them all.
+      let path = current?.path ?? operation.path
+      let lease = leases.begin(path, for: ttl, holder, from: now, replacing: current?.lease)
+      let new = StoredValue(path: path, value: value, revision: revision, time: time, lease: lease)
+      return Change(set: new, replacing: current)
+    case .define:
+      if let current, let lease = current.lease { leases.end(lease, of: current.path) }
+      return nil
+    case .delete:
+      guard let current else {
+        preconditionFailure("The property to be deleted was there when the operation was judged.")
+      }
+      if let lease = current.lease { leases.end(lease, of: current.path) }
+      return Change(delete: current, revision: revision, time: time)
+    }
+  }
+
+  /// The property with another lease, or none, for an operation that leaves its value as it is; nil for the many without
+  /// one.
+  mutating func renewal(
+    of current: StoredValue?, by operation: PropertyStore.Operation, _ now: Moment
+  ) -> StoredValue? {
+    guard let current, case .set(_, _, let ttl, let holder) = operation.action,
+      ttl != nil || holder != nil || current.lease != nil
+    else { return nil }
+    let lease = leases.begin(current.path, for: ttl, holder, from: now, replacing: current.lease)
+    return StoredValue(
+      path: current.path, value: current.value, revision: current.revision, time: current.time, lease: lease)
+  }
+
+  /// The change that ends a property because its lease is over.
+  mutating func end(_ property: StoredValue, by op: Change.Operation, in draft: inout Draft) {
+    if let lease = property.lease { leases.end(lease, of: property.path) }
+    draft.add(Change(end: property, by: op, revision: draft.revision, time: draft.time))
+  }
+}

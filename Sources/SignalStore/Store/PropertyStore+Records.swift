@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+import JSON
+import Synchronization
+
+/// A store as the records of another, or of an earlier one, make it.
+extension PropertyStore {
+  /// All that the store holds, as it is now; O(1).
+  package var replica: Replica { shared.state.withLock { $0.replica } }
+
+  /// Hands every record from now on to a sink, which the store keeps, instead of the one that had them before.
+  ///
+  /// - Returns: All that the store holds without these records: applying them to it gives what the store has then.
+  @discardableResult
+  package func record(to sink: (any RecordSink)?) -> Replica {
+    // The old one is released without the lock.
+    let (replica, old) = shared.state.withLock { state in
+      let old = state.sink
+      state.sink = sink
+      return (state.replica, old)
+    }
+    withExtendedLifetime(old) {}
+    return replica
+  }
+
+  /// How often a formula was not computed, or not to the end, because the budget of its commit was used up.
+  package var formulaFailures: Int { shared.state.withLock { $0.judge.formulaFailures } }
+
+  // MARK: Restoring
+
+  /// Makes a store that goes on from a replica, at its revision and epoch and with its history.
+  ///
+  /// 1. A property whose time to live is over ends before this returns, with a commit of its own, the first to end first; to
+  ///    the others as much is left as there was, and no more than they were given, whatever the clock says.
+  /// 2. A timer that was to fire once and is overdue fires as soon as somebody can observe it; one that fires again and again
+  ///    keeps its rhythm, and what it has missed is left out.
+  /// 3. Computed properties have the values that they had, and follow their inputs again. One whose formula no longer
+  ///    compiles keeps its value, as long as it stands, and its error says why.
+  /// 4. Holders of before are known (``holders``), but nobody speaks for them: the caller executes what is left to do for
+  ///    each (``lastOperations(of:)``) and releases it.
+  ///
+  /// - Parameters:
+  ///   - compile: Makes a formula of its text, as the store knows no language.
+  ///   - sink: Takes the records from the first of this store on, also those of rule 1.
+  package convenience init(
+    restoring replica: Replica, limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
+    sink: (any RecordSink)? = nil, clock: @escaping @Sendable () -> Timestamp = { .now },
+    compile: (String) throws(FormulaError) -> Formula
+  ) {
+    // A clock that begins in 1970 is not believed to be before what has happened.
+    let now = Moment(time: max(clock(), replica.time, replica.signals.time), ticks: timers.now)
+    var restoration = Restoration(replica, limits: limits)
+    restoration.resume(at: now, compile)
+    let lastHolder = restoration.holders.map(\.number).max() ?? 0
+    self.init(restoration.state, lastHolder: lastHolder, timers: timers, clock: clock)
+    let running = restoration.timers(at: now, on: timers)
+    let dropped = shared.state.withLock { state in
+      state.sink = sink
+      for timer in running { state.running[timer.path] = timer }
+      return restoration.overdue.map { path in
+        var units = 0
+        return state.end(CollectionOfOne(path), by: .expire, at: now.time, &units, commits)
+      }
+    }
+    withExtendedLifetime(dropped) {}
+    for timer in running { self.timers.start(timer) }
+    setAlarm()
+  }
+}
+
+/// Why a formula that was recorded does not compile any more.
+package struct FormulaError: Error {
+  /// A sentence for the person whose formula it is.
+  package let message: String
+
+  package init(_ message: String) { self.message = message }
+}
+
+/// What is made of a replica to go on from it.
+private struct Restoration {
+  private(set) var state: StoreState
+  private(set) var holders: Set<Holder>
+  /// What ended while there was no store, in the order of the ends.
+  private(set) var overdue: [PropertyPath] = []
+  private var replica: Replica
+  private let limits: StoreLimits
+
+  init(_ replica: Replica, limits: StoreLimits) {
+    self.replica = replica
+    self.limits = limits
+    state = StoreState(replica, Judge(limits: limits))
+    holders = Set(replica.lastOperations.keys)
+  }
+
+  /// Makes a judge of what the properties have.
+  mutating func resume(at now: Moment, _ compile: (String) throws(FormulaError) -> Formula) {
+    var judge = Judge(limits: limits)
+    var ended: [(end: Timestamp, path: PropertyPath)] = []
+    for property in StoreSnapshot(epoch: replica.epoch, revision: replica.revision, tree: replica.tree).scan() {
+      if let lease = property.lease {
+        if let holder = lease.holder { holders.insert(holder) }
+        if judge.leases.resume(lease, of: property.path, at: now), let end = lease.term?.end {
+          ended.append((end, property.path))
+        }
+      }
+      if let computation = property.computation { resume(property, computation, &judge, compile) }
+    }
+    judge.formulas.finishRestoring()
+    overdue = ended.sorted { ($0.end, $0.path) < ($1.end, $1.path) }.map(\.path)
+    state = StoreState(replica, judge)
+  }
+
+  private mutating func resume(
+    _ property: StoredValue, _ computation: Computation, _ judge: inout Judge,
+    _ compile: (String) throws(FormulaError) -> Formula
+  ) {
+    var formula = computation.formula
+    var error = computation.error
+    do throws(FormulaError) {
+      formula = try compile(formula.source)
+      judge.formulas.restore(formula, at: property.path)
+    } catch let failure {
+      error = "the formula no longer compiles: \(failure.message)"
+    }
+    replica.apply(
+      .amendment(
+        StoredValue(
+          path: property.path, value: property.value, revision: property.revision, time: property.time,
+          computation: Computation(formula, error: error))))
+  }
+
+  /// The timers as they run on, as if they had been set when they were, by the clock of here.
+  func timers(at now: Moment, on clock: any TimerClock) -> [RunningTimer] {
+    replica.timers.values.map { timer in
+      let passed = max(0, now.time.milliseconds - timer.start.milliseconds)
+      let start = (ticks: (now.ticks ?? clock.now) - .milliseconds(passed), time: timer.start)
+      return RunningTimer(timer.path, timer.schedule, start: start, on: clock)
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+package import JSON
+
+/// One step in what a store holds: applying the records of a store in their order to a ``Replica`` gives what the store has.
+///
+/// Everything that took judgement (a condition, a limit, a formula, a clock) has been decided when a record is made, so that
+/// applying it takes none. Only a commit takes a revision. A record is a reference or two: making one of a commit allocates
+/// nothing.
+package enum Record: Sendable {
+  /// The changes of one revision, with the leases of what was set and the values and failures of what was computed.
+  case commit(Commit)
+  /// A property that keeps value, revision and time: its lease was renewed or is over, or its formula fails for another
+  /// reason.
+  case amendment(StoredValue)
+  /// A message that was sent; if it is kept, it takes the place of the one that was, and otherwise removes it.
+  case signal(SignalMessage, isKept: Bool)
+  /// A timer was set, or set anew.
+  case timer(StoredTimer)
+  /// A timer has fired and sent this message, which is not kept; `count` intervals have passed since it was set.
+  ///
+  /// One that fires once is gone.
+  case timerFired(SignalMessage, count: Int)
+  /// A timer was removed before it fired for the last time.
+  case timerRemoved(PropertyPath)
+  /// The operations that somebody has to execute when this holder is gone; nil when there are none any more.
+  case lastOperations(Holder, JSONText?)
+}
+
+/// Takes the records of a store.
+package protocol RecordSink: AnyObject, Sendable {
+  /// Takes the next record.
+  ///
+  /// It is called under the lock of the store, in the order in which the records were applied: it has to be quick, must not
+  /// use the store, and releases nothing of others.
+  func append(_ record: Record)
+}
