@@ -14,7 +14,7 @@ public struct CELLimits: Sendable, Equatable {
   ///
   /// Chains of operators, selections and `?:` are not nesting; they count as nodes.
   public var depth: Int
-  /// The budget of one evaluation in units of about five nanoseconds: a step of a loop, a node that is compared, eight
+  /// The budget of one evaluation in units of about ten nanoseconds: a step of a loop, a node that is compared, eight
   /// bytes that are searched or copied; default 1 000 000.
   ///
   /// An evaluation that exceeds it ends with ``EvaluationError/Reason/budgetExceeded``, which no operator absorbs.

@@ -23,7 +23,7 @@ extension Evaluator {
     fileprivate var counter = 0
     fileprivate var top = 0
 
-    /// Everything at its beginning; the pointers are valid as long as the state is in use.
+    /// Everything at its beginning, with `budget` units to spend; the pointers are valid as long as the state is in use.
     @unsafe init(
       _ program: Program, _ instructions: UnsafeBufferPointer<Instruction>, _ values: UnsafeBufferPointer<Value>,
       _ texts: UnsafeBufferPointer<UInt8>, budget: Int

@@ -134,12 +134,21 @@ extension Program {
   /// Nothing is allocated for comparisons, logic, arithmetic and text search over variables and literals. What
   /// allocates is the making of lists, maps and texts, and reading a JSON string that has an escape in it.
   public func matches(_ activation: borrowing Activation) -> Bool {
-    run(activation) { result, _ in result.isTrue }
+    var budget = Int.max
+    return run(activation, &budget) { result, _ in result.isTrue }
   }
 
   /// As ``matches(_:)``, and tells an error from `false`, so that it can be counted.
   public func match(_ activation: borrowing Activation) -> Match {
-    run(activation) { (result, evaluator) -> Match in
+    var budget = Int.max
+    return match(activation, budget: &budget)
+  }
+
+  /// As ``match(_:)``, within what is left of a budget that several evaluations share.
+  ///
+  /// - Parameter budget: As in ``evaluate(_:budget:)``.
+  public func match(_ activation: borrowing Activation, budget: inout Int) -> Match {
+    run(activation, &budget) { (result, evaluator) -> Match in
       switch result.kind {
       case .bool: result.bool ? .yes : .no
       case .error: .failed(self.error(result))
@@ -150,23 +159,26 @@ extension Program {
 
   /// The value, or why there is none.
   public func evaluate(_ activation: borrowing Activation = Activation()) -> Result<CELValue, EvaluationError> {
-    var budget = limits.evaluationBudget
+    var budget = Int.max
     return evaluate(activation, budget: &budget)
   }
 
-  /// As ``evaluate(_:)``, at the expense of a budget that several evaluations share.
+  /// As ``evaluate(_:)``, within what is left of a budget that several evaluations share.
   ///
-  /// - Parameter budget: What may be spent beside the limit of the program itself, in units of
-  ///   ``CELLimits/evaluationBudget``; it goes down by what was spent, below zero when that was more than there was.
+  /// An evaluation spends at most ``CELLimits/budget`` and at most what is left; one that needs more, or finds
+  /// nothing left, ends with ``EvaluationError/Reason/budgetExceeded``.
+  ///
+  /// - Parameter budget: In the units of ``CELLimits/budget``. What was used is taken from it: what was charged,
+  ///   and one unit for each instruction of the program, which also those pay for that never loop. So it may end a
+  ///   little below zero.
   public func evaluate(
     _ activation: borrowing Activation, budget: inout Int
   ) -> Result<CELValue, EvaluationError> {
-    let allowance = max(0, min(budget, limits.evaluationBudget))
-    return run(activation, allowance) { (result, evaluator) -> Result<CELValue, EvaluationError> in
-      let value = result.isError ? nil : evaluator.exported(activation, result)
-      budget -= allowance - evaluator.budget
+    run(activation, &budget) { (result, evaluator) -> Result<CELValue, EvaluationError> in
       if result.isError { return .failure(self.error(result)) }
-      guard let value else { return .failure(EvaluationError(reason: evaluator.fatal ?? .tooLarge, position: 0)) }
+      guard let value = evaluator.exported(activation, result) else {
+        return .failure(EvaluationError(reason: evaluator.fatal ?? .tooLarge, position: 0))
+      }
       return .success(value)
     }
   }
@@ -178,20 +190,23 @@ extension Program {
   }
 
   private func run<Outcome>(
-    _ activation: borrowing Activation, _ budget: Int? = nil, _ body: (Value, borrowing Evaluator) -> Outcome
+    _ activation: borrowing Activation, _ budget: inout Int, _ body: (Value, borrowing Evaluator) -> Outcome
   ) -> Outcome {
+    let granted = min(limits.budget, budget)
     // The stack and the state are memory of this call, the others are of members that never change; no pointer outlives
     // its closure.
-    unsafe instructions.withUnsafeBufferPointer { instructions in
+    return unsafe instructions.withUnsafeBufferPointer { instructions in
       unsafe values.withUnsafeBufferPointer { values in
         unsafe constants.bytes.withUnsafeBufferPointer { texts in
-          var state = unsafe Evaluator.State(
-            self, instructions, values, texts, budget: budget ?? limits.evaluationBudget)
+          var state = unsafe Evaluator.State(self, instructions, values, texts, budget: granted)
           return unsafe withUnsafeMutablePointer(to: &state) { state in
             unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: stackSize + 1) { stack in
               let evaluator = unsafe Evaluator(state, stack)
+              if granted <= 0 { evaluator.fatal = .budgetExceeded }
               let result = evaluator.run(activation)
-              return body(result, evaluator)
+              let outcome = body(result, evaluator)
+              budget -= granted - evaluator.budget + instructions.count
+              return outcome
             }
           }
         }

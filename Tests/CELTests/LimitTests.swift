@@ -92,6 +92,40 @@ import Testing
     }
   }
 
+  @Test func `evaluations can share a budget, from which each takes what it used`() throws {
+    let program = try Program(filter: "value.all(x, x == 1)", limits: CELLimits(evaluationBudget: 10_000))
+    let long = try change(value: "[" + Array(repeating: "1", count: 1000).joined(separator: ",") + "]")
+    let short = try change(value: "[1]")
+    var budget = 100_000
+    #expect(program.match(long, budget: &budget) == .yes)
+    let used = 100_000 - budget
+    #expect(used > 1000 && used < 10_000)
+    budget = 100_000
+    #expect(program.evaluate(long, budget: &budget) == .success(.bool(true)))
+    #expect(100_000 - budget == used)
+    budget = 100_000
+    #expect(program.match(short, budget: &budget) == .yes)
+    #expect((1..<used).contains(100_000 - budget), "Also what never loops costs something.")
+
+    // What is left bounds an evaluation that the limit of one would let through.
+    budget = used / 2
+    guard case .failed(let error) = program.match(long, budget: &budget) else {
+      Issue.record("it is bounded by what is left")
+      return
+    }
+    #expect(error.reason == .budgetExceeded)
+    #expect(budget <= 0 && budget > -100)
+    for spent in [0, -1] {
+      budget = spent
+      #expect(program.match(short, budget: &budget) != .yes)
+    }
+    // And the limit of one bounds it, whatever is left.
+    let smaller = try Program(filter: "value.all(x, x == 1)", limits: CELLimits(evaluationBudget: used / 2))
+    budget = .max
+    #expect(smaller.match(long, budget: &budget) != .yes)
+    #expect(Int.max - budget < used)
+  }
+
   @Test(arguments: [
     "x + x", "[x].map(y, y + y)[0]", "x.replace('a', 'bb')", "[x, x].join()", "'%s%s'.format([x, x])",
     "lists.range(100000)", "x.replace('', 'aaa')", "bytes(x) + bytes(x)",
