@@ -63,25 +63,32 @@ package struct PatternTrie: ~Copyable {
 
     var isUnused: Bool { first < 0 && literals == 0 && one == 0 && any == 0 }
 
-    mutating func add(_ number: Int32) {
-      if first < 0 { first = number } else { others.append(number) }
+    /// Puts a number in and says where: 0 is `first`.
+    mutating func add(_ number: Int32) -> Int32 {
+      guard first >= 0 else {
+        first = number
+        return 0
+      }
+      others.append(number)
+      return Int32(others.count)
     }
 
-    /// Takes one number out; the last one takes its place.
-    mutating func remove(_ number: Int32) {
-      if first == number {
-        first = others.popLast() ?? -1
-      } else if let place = others.firstIndex(of: number) {
-        others.swapAt(place, others.count - 1)
-        others.removeLast()
+    /// Takes out the number at a place; the last one, which is returned, takes its place.
+    mutating func remove(at place: Int32) -> Int32? {
+      guard let last = others.popLast() else {
+        first = -1
+        return nil
       }
+      guard place <= others.count else { return nil }
+      if place == 0 { first = last } else { others[Int(place) - 1] = last }
+      return last
     }
   }
 
   /// What is known of a number.
   private struct Target {
-    /// The nodes in which its patterns end.
-    var nodes: [Index] = []
+    /// The nodes in which its patterns end, and its place in each: a node may have hundreds of thousands of numbers.
+    var nodes: [(index: Index, place: Int32)] = []
     /// The reading step at which it was last found.
     var step: UInt64 = 0
   }
@@ -186,10 +193,9 @@ package struct PatternTrie: ~Copyable {
       index = known == 0 ? addChild(of: index, segment) : known
     }
     while targets.count <= number { targets.append(Target()) }
-    if targets[number].nodes.contains(index) { return false }
-    targets[number].nodes.append(index)
+    if targets[number].nodes.contains(where: { $0.index == index }) { return false }
+    targets[number].nodes.append((index, nodes[Int(index)].add(Int32(number))))
     if targets[number].nodes.count == 2 { withSeveral += 1 }
-    nodes[Int(index)].add(Int32(number))
     return true
   }
 
@@ -204,10 +210,15 @@ package struct PatternTrie: ~Copyable {
       index = child(of: index, segment)
       if index == 0 { return false }
     }
-    guard let place = targets[number].nodes.firstIndex(of: index) else { return false }
-    targets[number].nodes.remove(at: place)
+    guard let entry = targets[number].nodes.firstIndex(where: { $0.index == index }) else { return false }
+    let place = targets[number].nodes.remove(at: entry).place
     if targets[number].nodes.count == 1 { withSeveral -= 1 }
-    nodes[Int(index)].remove(Int32(number))
+    if let moved = nodes[Int(index)].remove(at: place) {
+      guard let entry = targets[Int(moved)].nodes.firstIndex(where: { $0.index == index }) else {
+        preconditionFailure("A node holds a number that does not know of it.")
+      }
+      targets[Int(moved)].nodes[entry].place = place
+    }
     while index != 0, nodes[Int(index)].isUnused {
       let parent = nodes[Int(index)].parent
       removeChild(index)
