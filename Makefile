@@ -2,7 +2,7 @@
 # A list of what can be done here; anything longer than a line or two is a script in scripts/ that also runs alone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint format tsan asan fuzz bench peers openapi examples docs image clean
+.PHONY: help run build test lint format tsan asan fuzz bench peers hostile openapi examples docs image clean
 # A toolchain unpacked here is found without further ado; one that is on the path already comes first.
 export PATH := $(PATH):/opt/swift/usr/bin
 sources = Sources Tests $(wildcard Examples Fuzz Benchmarks) Package.swift
@@ -41,6 +41,9 @@ bench: ## measure; the results name the machine and the command
 
 peers: build ## measure the server beside others: make peers ARGS="fanout get"; see docs/performance.md
 	@python3 Benchmarks/peers/compare.py $(ARGS)
+
+hostile: build ## measure what a bystander feels beside the most expensive requests that the defaults allow
+	@python3 Benchmarks/peers/hostile.py $(ARGS)
 
 openapi: build ## generate a Python client from openapi.yaml and try it, and check the other descriptions; needs PyPI
 	@Tests/Outside/openapi/run.sh .build/release/signal-server
