@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `evaluations can share a budget, from which each takes what it used`() throws {
-    let program = try Program(filter: "value.all(x, x == 1)", limits: CELLimits(evaluationBudget: 10_000))
+    let program = try Program(filter: "value.all(x, x == 1)", limits: CELLimits(budget: 10_000))
     let long = try change(value: "[" + Array(repeating: "1", count: 1000).joined(separator: ",") + "]")
     let short = try change(value: "[1]")
     var budget = 100_000
@@ -120,7 +120,7 @@ import Testing
       #expect(program.match(short, budget: &budget) != .yes)
     }
     // And the limit of one bounds it, whatever is left.
-    let smaller = try Program(filter: "value.all(x, x == 1)", limits: CELLimits(evaluationBudget: used / 2))
+    let smaller = try Program(filter: "value.all(x, x == 1)", limits: CELLimits(budget: used / 2))
     budget = .max
     #expect(smaller.match(long, budget: &budget) != .yes)
     #expect(Int.max - budget < used)

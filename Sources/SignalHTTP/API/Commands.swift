@@ -38,6 +38,8 @@ final class Commands {
   var epoch: Epoch { store.epoch }
   /// The revision of the last change.
   var revision: Revision { store.revision }
+  /// How many records the store has made.
+  var records: UInt64 { store.records }
   /// The limits of the store.
   var limits: StoreLimits { store.limits }
 

@@ -31,6 +31,7 @@ final class EventStreamSession: EventStreamHandler {
       subscriptions.add(demand: patterns, id: 1, wire: wire, subscriber: self)
       block.append { service.appendSubscribed(id: 1, command: nil, to: &$0) }
     }
+    service.noteDependence()
     stream.send(frames: block.take(), on: loop)
     drained(stream, on: loop)
   }

@@ -64,6 +64,7 @@ private final class LateAnswer: WaitAnswer {
   }
 
   func send(_ found: StoredValue?, _ revision: Revision, isMet: Bool, on loop: isolated EventLoop) {
+    api.service.noteDependence()
     responder.respond(on: loop) { head, response in
       api.answer(path, isMet, found, revision, pointer, head, &response)
     }

@@ -5,6 +5,7 @@ import SignalStore
 /// The routes of the product (`docs/protocol.md` §2), for the requests of one loop.
 final class LiveAPI: RequestHandler {
   let service: LiveService
+  var gate: AnswerGate? { service.gate }
   private let admission: Admission
 
   init(_ service: LiveService, _ hosts: ServedHosts) {
@@ -44,7 +45,10 @@ final class LiveAPI: RequestHandler {
   ) -> Disposition {
     do throws(APIError) {
       try admit(head, &response)
-      return try answer(try route(head), head, RequestBody(body), &response, responder, on: loop)
+      let route = try route(head)
+      // Also of a refusal, which may tell what is there.
+      defer { if route.tellsOfStore { service.noteDependence() } }
+      return try answer(route, head, RequestBody(body), &response, responder, on: loop)
     } catch {
       response.refuse(error)
       return .answered
@@ -246,6 +250,14 @@ private enum Route {
     case .signal, .transactions, .explain: "POST, OPTIONS"
     case .list, .timers, .events, .live, .ready, .description: "GET, HEAD, OPTIONS"
     case .server: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+    }
+  }
+
+  /// Whether its answers depend on what the store has: probes have to be answered when nothing can be written.
+  var tellsOfStore: Bool {
+    switch self {
+    case .property, .signal, .timer, .timers, .list, .transactions, .explain, .events: true
+    case .description, .live, .ready, .server: false
     }
   }
 

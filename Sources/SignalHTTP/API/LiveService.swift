@@ -9,6 +9,9 @@ final class LiveService {
   let hub: Hub
   let waits: PropertyWaits
   let signalHub: SignalHub
+  /// Holds answers back until what they tell is durable; nil when the store is in memory only.
+  let gate: AnswerGate?
+  private var announcements: Subscription?
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
@@ -21,6 +24,7 @@ final class LiveService {
     observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
     commands = Commands(store, configuration)
+    gate = store.holdsBack ? AnswerGate(loop: loop) : nil
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
@@ -35,6 +39,10 @@ final class LiveService {
     loop.addParticipant(waits)
     signalHub = SignalHub(store, loop: loop)
     loop.addParticipant(signalHub)
+    if let gate {
+      loop.addParticipant(gate)
+      announcements = store.announced.subscribe { [mark = gate.mark] in mark.advance(to: $0) }
+    }
   }
 
   /// The same with other limits, for the connections to come: they share the store and all that observes it.
@@ -43,6 +51,8 @@ final class LiveService {
     observer: (@Sendable (ServerEvent) -> Void)?
   ) {
     commands = Commands(other.commands, configuration)
+    gate = other.gate
+    announcements = other.announcements
     hub = other.hub
     waits = other.waits
     signalHub = other.signalHub
@@ -81,6 +91,11 @@ final class LiveService {
   func tooSlow(_ subscriptions: LiveSubscriptions) -> String {
     guard let reached = subscriptions.reached else { return "too slow for a snapshot, subscribe anew" }
     return "too slow, resume from \(commands.cursor(reached))"
+  }
+
+  /// Notes that the answer that is being written tells of the store as it is now.
+  func noteDependence() {
+    if let gate { gate.depend(on: commands.records) }
   }
 
   // MARK: Messages

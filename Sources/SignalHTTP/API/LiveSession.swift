@@ -246,6 +246,7 @@ final class LiveSession: WebSocketHandler {
   }
 
   private func reply(on loop: isolated EventLoop, _ write: (inout [UInt8]) -> Void) {
+    service.noteDependence()
     service.withReply { text in
       write(&text)
       socket.send(text.span, .text, on: loop)

@@ -41,7 +41,8 @@ final class Acceptor: ConnectionAcceptor {
     }
     let session = HTTPSession(service, isRefusing: excess > 0)
     do {
-      let connection = try Connection.adopt(handle, of: peer, session: session, connections: connections, on: loop)
+      let connection = try Connection.adopt(
+        handle, of: peer, session: session, connections: connections, gate: service.handler.gate, on: loop)
       connection.setDeadline(after: service.limits.headTimeout, on: loop)
     } catch {
       connections.count.remove()

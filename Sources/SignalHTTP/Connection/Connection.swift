@@ -18,15 +18,19 @@ final class Connection: LoopMember {
   private var isDirty = false
   private var isServing = false
   /// The socket's buffer is full; a write edge will come.
-  private(set) var isBlocked = false
+  private var isFull = false
   /// The session is told once when all output has been sent.
   var tellsWhenSent = false
   /// The session has seen all of `input` and wants more behind it; false while it is held back.
   private var inputNeedsMore = true
   private var output = OutputQueue()
+  /// What must not be sent yet; nil when all may be.
+  private var held: HeldOutput?
 
   private let connections: LoopConnections
   let peer: Peer
+  /// What holds answers back; nil when all may be sent at once.
+  private let gate: AnswerGate?
   private(set) var id: ConnectionID
   private(set) var session: any Session
   /// Received and not yet consumed; empty, without storage, between requests.
@@ -48,7 +52,9 @@ final class Connection: LoopMember {
   var descriptor: Int32 { handle.descriptor }
   var limits: Limits { connections.limits }
   /// Bytes waiting to be sent.
-  var backlog: Int { output.count }
+  var backlog: Int { output.count + (held?.count ?? 0) }
+  /// What is sent now has to wait.
+  var isBlocked: Bool { isFull || held != nil }
   var isOpen: Bool { state == .open }
   /// The peer has ended its side; what it has sent before may not have been received yet.
   var peerIsEnding: Bool { isEnding || peerHasEnded }
@@ -56,18 +62,20 @@ final class Connection: LoopMember {
   /// Takes over an accepted socket, which has been counted, and registers it; on failure the socket is closed.
   static func adopt(
     _ handle: consuming SocketHandle, of peer: Peer, session: any Session, connections: LoopConnections,
-    on loop: isolated EventLoop
+    gate: AnswerGate? = nil, on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
     if peer.isRemote { handle.disableNagle() }
-    let connection = Connection(handle, peer, session, connections)
+    let connection = Connection(handle, peer, session, connections, gate)
     connection.id = try loop.add(connection)
     connection.observation?.tell(.opened)
     return connection
   }
 
   private init(
-    _ handle: consuming SocketHandle, _ peer: Peer, _ session: any Session, _ connections: LoopConnections
+    _ handle: consuming SocketHandle, _ peer: Peer, _ session: any Session, _ connections: LoopConnections,
+    _ gate: AnswerGate?
   ) {
+    self.gate = gate
     observation = connections.observe(peer)
     self.handle = handle
     self.peer = peer
@@ -79,8 +87,8 @@ final class Connection: LoopMember {
   // MARK: Readiness
 
   func ready(_ event: ReadinessEvent, on loop: isolated EventLoop) {
-    if event.isWritable && isBlocked {
-      isBlocked = false
+    if event.isWritable && isFull {
+      isFull = false
       if sessionDeadline != .max { sessionDeadline += loop.now - blockedSince }
       loop.setDeadline(sessionDeadline, of: id)
       flush(on: loop)
@@ -109,7 +117,7 @@ final class Connection: LoopMember {
 
     var budget = limits.turnBytes
     var hasOffered = false
-    while state == .open, session.takesInput, output.count <= limits.highWaterMark {
+    while state == .open, session.takesInput, backlog <= limits.highWaterMark, held?.isFull != true {
       if !inputNeedsMore {
         // Held back a second time although the socket takes what there is: the others have their turn first.
         if hasOffered {
@@ -194,14 +202,23 @@ final class Connection: LoopMember {
   /// Appends a block; it is sent at the end of the turn at the latest.
   func send(_ block: [UInt8], on loop: isolated EventLoop) {
     guard state == .open else { return }
+    if let held { return held.append(block, until: 0) }
     output.append(block)
     if !isServing || session.collectsOutput { markDirty(on: loop) }
   }
 
-  /// Sends bytes that will not outlive the call; only what the socket does not take is copied.
-  func sendNow(_ bytes: [UInt8], on loop: isolated EventLoop) {
+  /// Sends what a session has answered: as ``send(_:on:)``, but not before what the answer tells is durable.
+  func sendAnswer(_ block: [UInt8], on loop: isolated EventLoop) {
+    guard state == .open else { return }
+    if hold(block) { return }
+    send(block, on: loop)
+  }
+
+  /// Sends an answer that will not outlive the call; only what the socket does not take is copied.
+  func sendAnswerNow(_ bytes: [UInt8], on loop: isolated EventLoop) {
     guard state == .open, !bytes.isEmpty else { return }
-    guard output.isEmpty, !isBlocked else { return output.append(Array(bytes)) }
+    if hold(bytes) { return }
+    guard output.isEmpty, !isFull else { return output.append(Array(bytes)) }
     let outcome = unsafe bytes.withUnsafeBytes { unsafe handle.send($0) }
     switch outcome {
     case .bytes(bytes.count): break
@@ -212,8 +229,33 @@ final class Connection: LoopMember {
     if !output.isEmpty { block(on: loop) }
   }
 
+  /// Keeps a block back if it has to wait for records, or for what waits for some; false when it may be sent.
+  private func hold(_ block: @autoclosure () -> [UInt8]) -> Bool {
+    guard let gate else { return false }
+    let record = gate.takeDependence()
+    guard held != nil || record > 0 else { return false }
+    if held == nil {
+      held = HeldOutput()
+      gate.add(id)
+    }
+    // A copy, as the buffer that it may be in is used again.
+    held?.append(Array(block()), until: record)
+    return true
+  }
+
+  /// Sends what waits for no more than this record; true when nothing is left to wait.
+  func releaseOutput(through record: UInt64, on loop: isolated EventLoop) -> Bool {
+    guard let held else { return true }
+    while let block = held.takeFirst(through: record) { output.append(block) }
+    if held.isEmpty { self.held = nil }
+    if !output.isEmpty { markDirty(on: loop) }
+    // It may not have been received from, because so much waited.
+    if isReadable || !inputNeedsMore { proceedLater(on: loop) }
+    return self.held == nil
+  }
+
   private func block(on loop: isolated EventLoop) {
-    isBlocked = true
+    isFull = true
     blockedSince = loop.now
     loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
   }
@@ -227,7 +269,7 @@ final class Connection: LoopMember {
   func flush(on loop: isolated EventLoop) {
     isDirty = false
     let wasAbove = output.count > limits.highWaterMark
-    while !output.isEmpty, !isBlocked, state != .closed {
+    while !output.isEmpty, !isFull, state != .closed {
       let outcome = unsafe output.withBlocks { blocks in
         unsafe blocks.withMemoryRebound(to: iovec.self) { unsafe handle.send($0) }
       }
@@ -237,7 +279,7 @@ final class Connection: LoopMember {
       case .ended, .failed: return abort(on: loop)
       }
     }
-    guard output.isEmpty else { return }
+    guard output.isEmpty, held == nil else { return }
     switch state {
     case .open:
       if tellsWhenSent {
@@ -270,11 +312,11 @@ final class Connection: LoopMember {
 
   func setDeadline(after timeout: Duration, on loop: isolated EventLoop) {
     sessionDeadline = loop.now + timeout.nanosecondsClamped
-    if isBlocked { blockedSince = loop.now } else { loop.setDeadline(sessionDeadline, of: id) }
+    if isFull { blockedSince = loop.now } else { loop.setDeadline(sessionDeadline, of: id) }
   }
 
   func deadlineReached(on loop: isolated EventLoop) {
-    if isBlocked || state != .open { return abort(on: loop) }
+    if isFull || state != .open { return abort(on: loop) }
     session.deadlineReached(self, on: loop)
   }
 
@@ -292,7 +334,7 @@ final class Connection: LoopMember {
     inputNeedsMore = true
     session.closed(on: loop)
     loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
-    if output.isEmpty { linger(on: loop) } else { markDirty(on: loop) }
+    if output.isEmpty, held == nil { linger(on: loop) } else { markDirty(on: loop) }
   }
 
   private func linger(on loop: isolated EventLoop) {
@@ -333,6 +375,7 @@ final class Connection: LoopMember {
   private func finish(on loop: isolated EventLoop) {
     state = .closed
     output = OutputQueue()
+    held = nil
     input = []
     connections.count.remove()
     loop.remove(id)

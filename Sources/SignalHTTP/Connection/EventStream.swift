@@ -39,7 +39,7 @@ final class EventStream: Session {
   }
 
   /// Sends a block that is framed already.
-  func send(frames block: [UInt8], on loop: isolated EventLoop) { connection.send(block, on: loop) }
+  func send(frames block: [UInt8], on loop: isolated EventLoop) { connection.sendAnswer(block, on: loop) }
 
   /// Asks for `drained`, also when nothing waits.
   func askForDrained(on loop: isolated EventLoop) {

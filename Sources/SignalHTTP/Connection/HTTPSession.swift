@@ -95,7 +95,7 @@ final class HTTPSession: Session {
       next = step(view, &position, &output, connection, on: loop)
       needsMore = position == before
     }
-    connection.sendNow(output, on: loop)
+    connection.sendAnswerNow(output, on: loop)
     loop.returnScratch(output)
     // A peer that is gone already was found out by sending: nobody takes over then.
     if let next, connection.isOpen { begin(next, connection, on: loop) }
@@ -302,7 +302,7 @@ final class HTTPSession: Session {
       tell(of: response, head, connection)
       return response
     }
-    connection.sendNow(response.output, on: loop)
+    connection.sendAnswerNow(response.output, on: loop)
     let keepsAlive = response.keepsAlive
     loop.returnScratch(response.output)
     if !keepsAlive {
@@ -359,7 +359,7 @@ final class HTTPSession: Session {
     response.refuse(status, code: code, detail: detail, isTemporary: true)
     tell(of: response, connection)
     isClosing = true
-    connection.sendNow(response.output, on: loop)
+    connection.sendAnswerNow(response.output, on: loop)
     loop.returnScratch(response.output)
     connection.close(on: loop)
   }

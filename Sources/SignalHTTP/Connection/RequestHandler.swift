@@ -4,6 +4,9 @@
 ///
 /// One object per loop, called on it; must not block.
 protocol RequestHandler: AnyObject {
+  /// What holds answers back until what they tell is durable; nil when they may be sent at once.
+  var gate: AnswerGate? { get }
+
   /// Answers a request, whose head and body are valid during the call.
   ///
   /// What it writes to `response` counts only if it returns `.answered`.
@@ -22,6 +25,9 @@ protocol RequestHandler: AnyObject {
 }
 
 extension RequestHandler {
+  /// Answers may be sent at once.
+  var gate: AnswerGate? { nil }
+
   /// Refuses nothing before its body has come.
   func refusesByHead(
     _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,

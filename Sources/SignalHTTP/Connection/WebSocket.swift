@@ -126,13 +126,13 @@ public final class WebSocket: Session {
     if isReading { return append(&machine, &collected) }
     var block: [UInt8] = []
     append(&machine, &block)
-    connection.send(block, on: loop)
+    connection.sendAnswer(block, on: loop)
   }
 
   /// Gives the connection what has been collected, so that finished frames can follow it.
   func sendCollected(on loop: isolated EventLoop) {
     guard !collected.isEmpty else { return }
-    connection.send(Array(collected), on: loop)
+    connection.sendAnswer(Array(collected), on: loop)
     collected.removeAll(keepingCapacity: true)
   }
 

@@ -53,6 +53,8 @@ public final class PropertyStore: Sendable {
 
   /// Those who observe ``changes``.
   package let commits: Signal<Commit>
+  /// Sends the number of the last record of whose changes everybody has been told, when that is later than they are made.
+  package let announced = Signal<UInt64>()
   let router: ChangeRouter
 
   let holderCounter: HolderCounter

@@ -14,6 +14,8 @@ struct StoreState: Sendable {
   var running: [PropertyPath: RunningTimer] = [:]
   /// Takes the records, if somebody wants them.
   var sink: (any RecordSink)?
+  /// What is told later; nil when everything is told at once.
+  var announcements: Announcements?
 
   init(epoch: Epoch, limits: StoreLimits) {
     replica = Replica(epoch: epoch, limits: limits)
@@ -32,15 +34,20 @@ struct StoreState: Sendable {
 
   /// Applies a record that is no commit.
   mutating func apply(_ record: Record) {
-    sink?.append(record)
+    hand(record)
     replica.apply(record)
+  }
+
+  private mutating func hand(_ record: Record) {
+    sink?.append(record)
+    announcements?.count()
   }
 
   /// Applies a commit and hands it to `changes`.
   private mutating func apply(_ commit: Commit, _ changes: Signal<Commit>) -> History.Dropped? {
-    sink?.append(.commit(commit))
+    hand(.commit(commit))
     // Under the lock, so that commits are delivered in the order of their revisions.
-    changes.enqueue(commit)
+    if announcements == nil { changes.enqueue(commit) } else { announcements?.keep(commit) }
     return replica.apply(commit)
   }
 
@@ -186,11 +193,15 @@ struct StoreState: Sendable {
         bytes <= limits.rememberedBytes
       else { throw .tooManyRemembered(limit: limits.rememberedSignals) }
     }
-    // Under the lock, so that messages are delivered in the order of their numbers.
-    messages.enqueue(sent)
-    sink?.append(.signal(sent, isKept: isKept))
+    hand(.signal(sent, isKept: isKept))
     replica.apply(sent, isKept: isKept)
+    announce(sent, messages)
     return (sent, displaced)
+  }
+
+  /// Under the lock, so that messages are delivered in the order of their numbers.
+  private mutating func announce(_ message: SignalMessage, _ messages: Signal<SignalMessage>) {
+    if announcements == nil { messages.enqueue(message) } else { announcements?.keep(message) }
   }
 
   /// The next message of all, and the one that is kept at its path.
@@ -225,8 +236,8 @@ struct StoreState: Sendable {
   ) -> (displaced: SignalMessage?, timer: StoredTimer)? {
     guard running[timer.path] === timer, let stored = replica.timers[timer.path] else { return nil }
     let (sent, displaced) = next(timer.path, stored.message, at: now)
-    messages.enqueue(sent)
     apply(.timerFired(sent, count: timer.count(at: ticks)))
+    announce(sent, messages)
     if replica.timers[timer.path] == nil { running[timer.path] = nil }
     return (displaced, stored)
   }

@@ -23,7 +23,7 @@ import Testing
             SocketHandle(owning: pair.first), of: .ofOutgoing, session: session, connections: connections, on: loop)
         else { return continuation.resume(returning: true) }
         connection.setDeadline(after: .nanoseconds(Int64(age / 4)), on: loop)
-        connection.sendNow([UInt8](repeating: 0, count: 1 << 20), on: loop)
+        connection.sendAnswerNow([UInt8](repeating: 0, count: 1 << 20), on: loop)
         #expect(connection.isBlocked)
         // Now the peer takes all of it.
         loop.now = present

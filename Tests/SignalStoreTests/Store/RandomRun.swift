@@ -8,7 +8,8 @@ import JSON
 final class RandomRun {
   let clock = ManualClock()
   let limits = StoreLimits(
-    properties: 40, operations: 8, historyCount: 64, computedProperties: 12, formulaDepth: 4, formulaUnits: 4000,
+    properties: 40, transactionOperations: 8, historyChanges: 64, computedProperties: 12, formulaDepth: 4,
+    formulaUnits: 4000,
     formulaBytes: 400, heldProperties: 5, rememberedSignals: 6, rememberedBytes: 3000, timers: 6)
   private(set) var store: PropertyStore
   private var random: StoreGenerator

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+/// What a store has to tell of, kept back until its record is durable.
+///
+/// Part of the state, and so under the lock of the store, in the order of the records.
+struct Announcements: Sendable {
+  private enum Subject: Sendable {
+    case commit(Commit)
+    case message(SignalMessage)
+  }
+
+  /// How many records the store has made.
+  private(set) var records: UInt64
+  private var waiting: [(record: UInt64, subject: Subject)] = []
+  private var next = 0
+
+  /// - Parameter record: The number of the last record that was made before.
+  init(after record: UInt64) { records = record }
+
+  /// The next record was made.
+  mutating func count() { records += 1 }
+
+  mutating func keep(_ commit: Commit) { waiting.append((records, .commit(commit))) }
+
+  mutating func keep(_ message: SignalMessage) { waiting.append((records, .message(message))) }
+
+  /// Hands out what is told by the records up to this one.
+  mutating func take(through record: UInt64, _ changes: Signal<Commit>, _ messages: Signal<SignalMessage>) {
+    while next < waiting.count, waiting[next].record <= record {
+      switch waiting[next].subject {
+      case .commit(let commit): changes.enqueue(commit)
+      case .message(let message): messages.enqueue(message)
+      }
+      next += 1
+    }
+    // In runs, so that it stays linear.
+    if next == waiting.count {
+      waiting.removeAll(keepingCapacity: next < 1024)
+      next = 0
+    } else if next > 1024, next > waiting.count / 2 {
+      waiting.removeFirst(next)
+      next = 0
+    }
+  }
+}

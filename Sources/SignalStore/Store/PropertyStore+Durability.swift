@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// Telling of changes only when they are durable.
+///
+/// A store in memory tells of a commit when it is made. One whose records are written to disk tells of it when somebody says
+/// that they are there: what a crash takes back has then been seen by nobody. Reading is not held back: whoever passes on what
+/// was read waits until the records that there were (``records``) are announced.
+extension PropertyStore {
+  /// From now on ``changes`` and the messages of ``signals`` are sent by ``announce(through:)``.
+  ///
+  /// To be called before the store is used.
+  ///
+  /// - Parameter record: The number of the last record that was made before; those of the store follow it.
+  package func holdBack(after record: UInt64) {
+    shared.state.withLock { $0.announcements = Announcements(after: record) }
+  }
+
+  /// Whether changes are told later than they are made.
+  package var holdsBack: Bool { shared.state.withLock { $0.announcements != nil } }
+
+  /// The number of the last record; 0 in a store that tells everything at once.
+  package var records: UInt64 { shared.state.withLock { $0.announcements?.records ?? 0 } }
+
+  /// Tells of everything up to a record, which is durable now, and then sends the number of that to ``announced``.
+  ///
+  /// To be called by one thread at a time, with numbers that grow.
+  package func announce(through record: UInt64) {
+    shared.state.withLock { $0.announcements?.take(through: record, commits, signals.messages) }
+    commits.deliver()
+    signals.messages.deliver()
+    announced.send(record)
+  }
+}

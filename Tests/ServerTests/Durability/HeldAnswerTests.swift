@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+import Glibc
+import JSON
+import SignalHTTP
+import SignalStore
+import TestSupport
+import Testing
+
+/// With a store whose records are durable only when somebody says so, nothing is told before.
+@Suite("Answers that wait until what they tell is durable")
+struct HeldAnswerTests {
+  /// Long enough for an answer that does not wait.
+  private static let moment = Duration.milliseconds(60)
+
+  private let store: PropertyStore
+  private let server: TestServer
+
+  init() throws {
+    store = .forTests()
+    store.holdBack(after: 0)
+    server = try TestServer(store: store)
+  }
+
+  /// Waits until the store has made so many records; they are not durable by that.
+  private func awaitRecords(_ count: UInt64) throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while store.records < count {
+      try #require(ContinuousClock.now < end, "the store has not made record \(count)")
+      usleep(1000)
+    }
+  }
+
+  @Test func `a PUT is answered when its record is durable`() throws {
+    let client = try server.connect(sending: "PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1")
+    try awaitRecords(1)
+    #expect(try client.receive(within: Self.moment) == nil)
+    store.announce(through: 1)
+    #expect(try client.receive().status == 201)
+  }
+
+  @Test func `what was read waits, too, and probes do not`() throws {
+    try store.set("a", "1")
+    let reader = try server.connect(sending: "GET /properties/a HTTP/1.1\r\nHost: x\r\n\r\n")
+    let list = try server.connect(sending: "GET /properties HTTP/1.1\r\nHost: x\r\n\r\n")
+    let absent = try server.connect(sending: "GET /properties/b HTTP/1.1\r\nHost: x\r\n\r\n")
+    #expect(try server.connect().request("GET", "/health/ready").status == 200)
+    for client in [reader, list, absent] { #expect(try client.receive(within: Self.moment) == nil) }
+    store.announce(through: 1)
+    #expect(try reader.receive().text == "1" && list.receive().status == 200 && absent.receive().status == 404)
+    // From now on there is nothing to wait for.
+    #expect(try server.connect().request("GET", "/properties/a").text == "1")
+  }
+
+  @Test func `requests in a row are answered in their order, each when its record is durable`() throws {
+    let client = try server.connect()
+    for number in 1...3 {
+      try client.send("PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n\(number)")
+      try awaitRecords(UInt64(number))
+    }
+    for number in 1...3 {
+      #expect(try client.receive(within: Self.moment) == nil)
+      store.announce(through: UInt64(number))
+      #expect(try client.receive().value("Signal-Revision") == "e.\(number)")
+    }
+  }
+
+  @Test func `replies on a WebSocket keep their order, and events wait behind them`() throws {
+    let client = try LiveClient(server)
+    _ = try client.subscribe(#""match":"a""#)
+    try client.send(#"{"id":2,"type":"set","path":"a","value":1}"#)
+    try client.send(#"{"id":3,"type":"get","path":"a"}"#)
+    try client.send(#"{"id":4,"type":"set","path":"b","value":2}"#)
+    try awaitRecords(2)
+    #expect(try client.next(within: Self.moment) == nil)
+    store.announce(through: 2)
+    let messages = try client.next(4)
+    #expect(messages.filter { $0.type != "didSet" }.map { $0.int("id") } == [2, 3, 4])
+    #expect(messages.contains { $0.type == "didSet" && $0.revision == 1 })
+  }
+
+  @Test func `who watches hears of nothing that is not durable, and no snapshot has it`() throws {
+    let watcher = try LiveClient(server)
+    _ = try watcher.subscribe(#""match":"**""#)
+    let stream = try EventStreamClient(server, query: "match=**")
+    _ = try stream.next(2)
+    try store.set("a", "1")
+    #expect(try watcher.next(within: Self.moment) == nil && stream.next(within: Self.moment) == nil)
+    let newcomer = try LiveClient(server)
+    try newcomer.send(#"{"id":1,"type":"subscribe","match":"**"}"#)
+    #expect(try newcomer.next(within: Self.moment) == nil)
+    store.announce(through: 1)
+    #expect(try watcher.next().revision == 1)
+    #expect(try newcomer.next(upTo: { $0.type == "live" }).contains { $0.type == "didSet" && $0.revision == 1 })
+  }
+
+  @Test func `signals are told in the order in which they were sent, when they are durable`() throws {
+    let listener = try LiveClient(server)
+    _ = try listener.ask(#"{"id":1,"type":"subscribe","signals":"**"}"#)
+    _ = try listener.next()
+    for number in 1...2 { try store.signals.send("bell", JSONText(number)) }
+    #expect(try listener.next(within: Self.moment) == nil)
+    store.announce(through: 1)
+    #expect(try listener.next().raw("message") == "1")
+    #expect(try listener.next(within: Self.moment) == nil)
+    store.announce(through: 2)
+    #expect(try listener.next().raw("message") == "2")
+  }
+
+  @Test func `one who leaves meanwhile costs nothing, and the next is served`() throws {
+    do {
+      let client = try server.connect(sending: "PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1")
+      try awaitRecords(1)
+      _ = client
+    }
+    store.announce(through: 1)
+    #expect(try server.connect().request("GET", "/properties/a").text == "1")
+  }
+
+  @Test func `a client with too many answers under way is not read until they are sent`() throws {
+    let client = try server.connect()
+    for number in 1...200 {
+      try client.send("PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n\(number + 100)")
+      if number <= 60 { try awaitRecords(UInt64(number)) }
+    }
+    // Those that came one by one wait one by one; of the others many are in one piece.
+    store.announce(through: 200)
+    for _ in 1...200 {
+      let status = try client.receive().status
+      #expect(status == 201 || status == 204)
+      store.announce(through: store.records)
+    }
+    #expect(try store.text("a") == "300")
+  }
+}
