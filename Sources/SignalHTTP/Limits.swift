@@ -29,6 +29,11 @@ public struct Limits: Sendable, Equatable {
   ///
   /// Default 512 KiB.
   public var turnBytes = 512 << 10
+  /// Work of each kind (lists, beginnings of subscriptions, changes to be filtered, …) that a loop does in one turn
+  /// before its other connections are served, in the units of `CELLimits.budget`.
+  ///
+  /// Default 100 000, about a millisecond.
+  public var turnWork = TurnWork.defaultLimit
 
   /// From the first byte of a request's head to its last.
   ///

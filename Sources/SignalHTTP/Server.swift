@@ -132,7 +132,9 @@ public final class Server: Sendable {
     for index in 0..<number {
       do {
         loops.append(
-          try EventLoop(label: "signal.loop.\(index)", sweepMilliseconds: configuration.limits.sweepMilliseconds))
+          try EventLoop(
+            label: "signal.loop.\(index)", sweepMilliseconds: configuration.limits.sweepMilliseconds,
+            turnWork: configuration.limits.turnWork))
       } catch {
         for loop in loops { loop.submit { $0.stop() } }
         throw error

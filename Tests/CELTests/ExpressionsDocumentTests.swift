@@ -83,6 +83,8 @@ import Testing
     #expect(
       rows == [
         "\(limits.bytes >> 10) KiB", "\(limits.nodes)", "\(limits.depth)",
+        // Of filters in the server; the library has one for all.
+        "50 000",
         limits.budget == 1_000_000 ? "1 000 000" : "\(limits.budget)",
         "\(limits.created >> 20) MiB",
       ])

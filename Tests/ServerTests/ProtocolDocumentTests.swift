@@ -87,6 +87,8 @@ import Testing
       "`live.subscriptions-per-connection`": grouped(live.subscriptionsPerConnection),
       "`live.patterns-per-subscription`": grouped(live.patternsPerSubscription),
       "`live.filter-bytes`": size(CELLimits().bytes), "`live.high-water-mark`": size(limits.highWaterMark),
+      "`live.filter-budget`": grouped(live.filterBudget), "`live.filter-work`": grouped(live.filterWork),
+      "`live.loop-filter-work`": grouped(live.loopFilterWork), "`live.request-work`": grouped(live.requestWork),
       "`live.conflated-bytes`": size(live.conflatedBytes),
       "`live.bookmark-interval`": "\(live.bookmarkInterval.components.seconds) s",
       "`live.shortest-bookmark`, `live.longest-bookmark`": "1 s, 1 h",

@@ -101,6 +101,14 @@ final class Commands {
 
   // MARK: Filters
 
+  /// The limits of an expression that is a filter or a condition, which are those of all but for what one evaluation may
+  /// cost.
+  var filterLimits: CELLimits {
+    var limits = configuration.expressions
+    limits.budget = min(limits.budget, configuration.limits.filterBudget)
+    return limits
+  }
+
   /// Compiles a filter, or finds it among those of before.
   func filter(_ source: String) throws(Problem) -> Filter {
     // By bytes: equal strings may be written in different ones, which expressions tell apart.
@@ -108,7 +116,7 @@ final class Commands {
     if let filter = filters[key] { return filter }
     let filter: Filter
     do {
-      filter = try Filter(source, limits: configuration.expressions)
+      filter = try Filter(source, limits: filterLimits)
     } catch {
       throw Problem(.badFilter, error.message, position: error.position)
     }

@@ -57,6 +57,11 @@ extension EventStreamSession: Subscriber {
     stream.close(comment: reason, on: loop)
   }
 
+  var filterWork: RecentWork {
+    get { subscriptions.filterWork }
+    set { subscriptions.filterWork = newValue }
+  }
+
   func waitsForRoom() {
     subscriptions.waitForRoom()
     stream.expectDrained()

@@ -5,8 +5,9 @@ import SignalStore
 /// The list (`docs/protocol.md` §2.2), transactions (§2.3) and the beginning of an event stream (§2.4).
 extension LiveAPI {
   func listProperties(
-    _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller
-  ) throws(APIError) {
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
+    as caller: Caller, on loop: isolated EventLoop
+  ) throws(APIError) -> Disposition {
     let query = try Query(head, ["match", "where", "limit", "after"])
     let limits = service.configuration.limits
     let limit = try query.integer("limit", in: 1...limits.listLimit) ?? limits.listDefault
@@ -24,18 +25,24 @@ extension LiveAPI {
       throw .problem(Problem(.notAcceptable, "The list is application/json or application/x-ndjson."))
     }
     let page = PropertyListPage(
-      service.commands.snapshot(as: caller), patterns.isEmpty ? [.all] : patterns, filter, after: after, limit: limit,
-      limits,
-      asLines: type == 1)
-    response.begin(.ok)
-    response.field("Content-Type", type == 0 ? "application/json" : "application/x-ndjson")
-    response.field("Vary", "Accept")
-    appendCacheControl(&response)
-    response.field("Signal-Revision") { page.cursor.write(to: &$0) }
-    if type == 1, let next = page.next {
-      response.field("Signal-Next") { Query.appendEncoded(next.bytes, to: &$0) }
+      of: { [commands = service.commands] in commands.snapshot(as: caller) },
+      PropertyListPage.Request(
+        patterns: patterns.isEmpty ? [.all] : patterns, filter: filter, after: after, limit: limit, asLines: type == 1),
+      limits)
+    return answer(with: page, &response, responder, on: loop)
+  }
+
+  /// Answers now what one slice of work is enough for, and the rest when it is done.
+  func answer(
+    with work: any RequestWork, _ response: inout ResponseWriter, _ responder: HTTPResponder,
+    on loop: isolated EventLoop
+  ) -> Disposition {
+    let limits = service.configuration.limits
+    if let wait = service.requests.begin(work, limit: limits.requestWork, responder: responder, on: loop) {
+      return .wait(wait, atMost: service.responseTimeout)
     }
-    response.end(page.text)
+    work.answer(&response)
+    return .answered
   }
 
   func transact(

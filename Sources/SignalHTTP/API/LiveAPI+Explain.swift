@@ -6,8 +6,9 @@ import SignalStore
 /// What an expression means to the server: `POST /expressions/explain` (`docs/protocol.md` §2.8).
 extension LiveAPI {
   func explain(
-    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller
-  ) throws(APIError) {
+    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
+    _ responder: HTTPResponder, as caller: Caller, on loop: isolated EventLoop
+  ) throws(APIError) -> Disposition {
     _ = try Query(head, [])
     try refuseEncoding(head)
     let body = try body.read()
@@ -15,27 +16,28 @@ extension LiveAPI {
       try body.withSpan { bytes throws(Problem) in try ExplainRequest(bytes, service.configuration) }
     }
     var text: [UInt8] = []
-    let revision: Revision
-    if request.isFormula {
-      revision = service.commands.revision
-      explainFormula(request.expression, as: caller, to: &text)
-    } else {
-      let snapshot = service.commands.snapshot(as: caller)
-      revision = snapshot.revision
-      explainFilter(request, snapshot, to: &text)
+    if !request.isFormula, let filter = explainFilter(request, to: &text), filter.isListable {
+      let trial = FilterTrial(
+        filter, on: request.patterns, of: { [commands = service.commands] in commands.snapshot(as: caller) },
+        budget: service.configuration.limits.turnProperties, explanation: text)
+      return answer(with: trial, &response, responder, on: loop)
     }
+    if request.isFormula { explainFormula(request.expression, as: caller, to: &text) }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
-    appendRevision(revision, &response)
+    appendRevision(service.commands.revision, &response)
     response.end(text)
+    return .answered
   }
 
-  private func explainFilter(_ request: ExplainRequest, _ snapshot: StoreSnapshot, to text: inout [UInt8]) {
+  /// Says what can be said without a property, and returns the filter when it can be tried on some.
+  private func explainFilter(_ request: ExplainRequest, to text: inout [UInt8]) -> Filter? {
     let filter: Filter
     do throws(CELError) {
-      filter = try Filter(request.expression, limits: service.configuration.expressions)
+      filter = try Filter(request.expression, limits: service.commands.filterLimits)
     } catch {
-      return appendInvalid(error.message, error, in: request.expression, to: &text)
+      appendInvalid(error.message, error, in: request.expression, to: &text)
+      return nil
     }
     appendValid(filter.program, to: &text)
     text.append(literal: filter.isState ? #","kind":"state","indexed":["# : #","kind":"transition","indexed":["#)
@@ -43,39 +45,8 @@ extension LiveAPI {
       if index > 0 { text.append(UInt8(ascii: ",")) }
       text.appendJSON("\(conjunct)")
     }
-    text.append(UInt8(ascii: "]"))
-    if filter.isListable {
-      var budget = service.configuration.limits.turnProperties
-      var scan = snapshot.scan(match: request.patterns)
-      var examined = 0
-      var matching = 0
-      var failed = 0
-      var failure: EvaluationError?
-      while let stored = scan.next(visiting: &budget) {
-        examined += 1
-        switch filter.test(stored) {
-        case .success(true): matching += 1
-        case .success(false): break
-        case .failure(let error):
-          failed += 1
-          failure = failure ?? error
-        }
-      }
-      text.append(literal: #","properties":{"examined":"#)
-      text.appendJSON(examined)
-      text.append(literal: #","matching":"#)
-      text.appendJSON(matching)
-      text.append(literal: #","failed":"#)
-      text.appendJSON(failed)
-      text.append(literal: #","all":"#)
-      text.appendJSON(scan.isAtEnd)
-      if let failure {
-        text.append(literal: #","failure":"#)
-        text.appendJSON(failure.rendering(in: request.expression))
-      }
-      text.append(UInt8(ascii: "}"))
-    }
-    text.append(UInt8(ascii: "}"))
+    text.append(literal: filter.isListable ? "]" : "]}")
+    return filter
   }
 
   private func explainFormula(_ source: String, as caller: Caller, to text: inout [UInt8]) {
@@ -154,6 +125,91 @@ extension LiveAPI {
       appendPlace(error.position, error.line, error.column, error.rendering(in: source), to: &text)
     }
     text.append(UInt8(ascii: "}"))
+  }
+}
+
+/// What a filter says of the properties that there are.
+private final class FilterTrial: RequestWork {
+  private struct Progress {
+    let cursor: Cursor
+    var scan: PropertyScan
+    var budget: Int
+    var examined = 0
+    var matching = 0
+    var failed = 0
+    var failure: EvaluationError?
+  }
+
+  private let filter: Filter
+  private let patterns: [PathPattern]
+  /// Of what it is tried, when it is begun.
+  private let snapshot: () -> StoreSnapshot
+  private let budget: Int
+  /// What has been said before.
+  private let explanation: [UInt8]
+  /// nil before it has begun.
+  private var progress: Progress?
+
+  init(_ filter: Filter, on patterns: [PathPattern], of snapshot: @escaping () -> StoreSnapshot, budget: Int, explanation: [UInt8]) {
+    self.filter = filter
+    self.patterns = patterns
+    self.snapshot = snapshot
+    self.budget = budget
+    self.explanation = explanation
+  }
+
+  func restart() { progress = nil }
+
+  func proceed(_ work: inout Int) -> Bool {
+    var progress = takeProgress()
+    defer { self.progress = progress }
+    repeat {
+      guard progress.budget > 0 else { return true }
+      progress.budget -= 1
+      work -= WorkCost.property
+      var one = 1
+      guard let stored = progress.scan.next(visiting: &one) else {
+        if progress.scan.isAtEnd { return true }
+        continue
+      }
+      progress.examined += 1
+      switch filter.match(stored, work: &work) {
+      case .yes: progress.matching += 1
+      case .no: break
+      case .failed(let error):
+        progress.failed += 1
+        progress.failure = progress.failure ?? error
+      }
+    } while work > 0
+    return false
+  }
+
+  private func takeProgress() -> Progress {
+    if let progress = progress.take() { return progress }
+    let snapshot = snapshot()
+    return Progress(cursor: snapshot.cursor, scan: snapshot.scan(match: patterns), budget: budget)
+  }
+
+  func answer(_ response: inout ResponseWriter) {
+    let progress = takeProgress()
+    var text = explanation
+    text.append(literal: #","properties":{"examined":"#)
+    text.appendJSON(progress.examined)
+    text.append(literal: #","matching":"#)
+    text.appendJSON(progress.matching)
+    text.append(literal: #","failed":"#)
+    text.appendJSON(progress.failed)
+    text.append(literal: #","all":"#)
+    text.appendJSON(progress.scan.isAtEnd)
+    if let failure = progress.failure {
+      text.append(literal: #","failure":"#)
+      text.appendJSON(failure.rendering(in: filter.program.source))
+    }
+    text.append(literal: "}}")
+    response.begin(.ok)
+    response.field("Content-Type", "application/json")
+    response.field("Signal-Revision") { progress.cursor.write(to: &$0) }
+    response.end(text)
   }
 }
 

@@ -6,14 +6,14 @@ import SignalStore
 extension LiveAPI {
   func getProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
-    as caller: Caller
+    as caller: Caller, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     let query = try Query(head, ["pointer", "since", "wait", "until", "watchers"])
     if query.has("since") || query.has("wait") || query.has("until") {
       guard !query.has("watchers") else {
         throw .problem(Problem(.badQuery, "The number of watchers is not told to one who waits."))
       }
-      return try awaitProperty(encoded, head, query, &response, responder)
+      return try awaitProperty(encoded, head, query, &response, responder, on: loop)
     }
     let asksForWatchers = try query.bool("watchers") == true
     let pointer = try query.one("pointer")

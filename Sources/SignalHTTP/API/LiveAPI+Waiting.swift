@@ -5,7 +5,7 @@ import SignalStore
 extension LiveAPI {
   func awaitProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ query: Query, _ response: inout ResponseWriter,
-    _ responder: HTTPResponder
+    _ responder: HTTPResponder, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     let path = try propertyPath(encoded)
     let pointer = try query.one("pointer")
@@ -21,12 +21,12 @@ extension LiveAPI {
     }
     let filter: Filter? =
       if let until { try problem { () throws(Problem) in try service.commands.conditionFilter(until) } } else { nil }
-    let (wait, found, revision) = service.waits.begin(
-      path, PropertyWait.Condition(since: since, until: filter),
-      answer: LateAnswer(self, responder, path, pointer: pointer))
-    if let wait, time > .zero { return .wait(wait, atMost: time) }
-    if let wait { service.waits.remove(wait) }
-    answer(path, wait == nil, found, revision, pointer, head, &response)
+    let (wait, found, revision, isMet) = service.waits.begin(
+      path, PropertyWait.Condition(since: since, until: filter), atMost: time,
+      answer: LateAnswer(self, responder, path, pointer: pointer), on: loop)
+    // One that has no time to wait waits to be judged.
+    if let wait { return .wait(wait, atMost: time > .zero ? time : service.responseTimeout) }
+    answer(path, isMet, found, revision, pointer, head, &response)
     return .answered
   }
 

@@ -114,7 +114,7 @@ final class LiveAPI: RequestHandler {
     switch (route, head.knownMethod) {
     case (_, .options): answerOptions(head, route, &response)
     case (.property(let path), .get), (.property(let path), .head):
-      return try getProperty(path, head, &response, responder, as: caller)
+      return try getProperty(path, head, &response, responder, as: caller, on: loop)
     case (.property(let path), .put): try putProperty(path, head, body, &response, as: caller)
     case (.property(let path), .patch): try patchProperty(path, head, body, &response, as: caller)
     case (.property(let path), .delete): try deleteProperty(path, head, &response, as: caller)
@@ -123,9 +123,10 @@ final class LiveAPI: RequestHandler {
     case (.timer(let path), .get), (.timer(let path), .head): try getTimer(path, head, &response, as: caller)
     case (.timer(let path), .delete): try deleteTimer(path, head, &response, as: caller)
     case (.timers, .get), (.timers, .head): try listTimers(head, &response, as: caller)
-    case (.list, .get), (.list, .head): try listProperties(head, &response, as: caller)
+    case (.list, .get), (.list, .head):
+      return try listProperties(head, &response, responder, as: caller, on: loop)
     case (.transactions, .post): try transact(head, body, &response, as: caller)
-    case (.explain, .post): try explain(head, body, &response, as: caller)
+    case (.explain, .post): return try explain(head, body, &response, responder, as: caller, on: loop)
     case (.events, .get), (.events, .head): return try openEvents(head, &response)
     case (.description(let description), .get), (.description(let description), .head):
       _ = try Query(head, [])

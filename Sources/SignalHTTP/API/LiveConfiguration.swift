@@ -43,8 +43,31 @@ public struct LiveLimits: Sendable, Equatable {
   public var patchOperations = JSONPatch.Limits().operations
   /// Elements and members that the operations of one JSON Patch may pass, compare or move.
   ///
-  /// Default 5 000 000, some tens of milliseconds.
+  /// Default 500 000, some milliseconds.
   public var patchWork = JSONPatch.Limits().work
+  /// What one evaluation of a filter or of a condition may cost, in the units of `CELLimits.budget`, which
+  /// bounds it as well, and formulas alone.
+  ///
+  /// Default 50 000, about half a millisecond.
+  public var filterBudget = 50_000
+  /// Work of one list or one explanation: evaluations, properties looked at, bytes written, in the units of
+  /// `CELLimits.budget`.
+  ///
+  /// Default 5 000 000, some 50 ms, in slices of ``Limits/turnWork``; a page ends early then, and an explanation does not
+  /// say `all`.
+  public var requestWork = 5_000_000
+  /// What the expensive filters of one connection may cost in a second, and at most at once; beyond it they fail.
+  ///
+  /// Default 5 000 000, about a twentieth of a processor.
+  public var filterWork = 5_000_000
+  /// The same for those of all connections of a loop, and the conditions of requests that wait.
+  ///
+  /// Default 30 000 000, about a third of a processor.
+  public var loopFilterWork = 30_000_000
+  /// A filter counts as expensive when an evaluation costs more than this.
+  ///
+  /// Default 2000, about 20 µs.
+  public var cheapFilterWork = 2000
   /// The longest time that a request may wait for a property to change.
   ///
   /// Default 5 minutes.

@@ -12,9 +12,11 @@ final class LiveService {
   /// Holds answers back until what they tell is durable; nil when the store is in memory only.
   let gate: AnswerGate?
   private var announcements: Subscription?
+  let requests: RequestQueue
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
+  let responseTimeout: Duration
   private var replyText: [UInt8] = []
   /// Most bytes that the buffer of replies keeps between two of them.
   private static let replyCapacity = 64 << 10
@@ -25,19 +27,26 @@ final class LiveService {
   ) {
     commands = Commands(store, configuration)
     gate = store.holdsBack ? AnswerGate(loop: loop) : nil
+    requests = RequestQueue { [gate, commands] in gate?.depend(on: commands.records) }
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
+    responseTimeout = limits.responseTimeout
     let live = configuration.limits
+    let hubLimits = HubLimits(
+      deadbandPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes, cheapFilterWork: live.cheapFilterWork,
+      filterWork: live.filterWork, loopFilterWork: live.loopFilterWork)
     hub = Hub(
       store: store, bookmarkInterval: live.bookmarkInterval,
-      pace: Replay.Pace(snapshotBytes: live.snapshotBytes, turnProperties: live.turnProperties),
-      limits: HubLimits(deadbandPaths: live.deadbandPaths, conflatedBytes: live.conflatedBytes),
+      pace: Replay.Pace(snapshotBytes: live.snapshotBytes, turnProperties: live.turnProperties), limits: hubLimits,
       watchers: watchers, filterFailed: Self.filterFailed(observer), loop: loop)
-    waits = PropertyWaits(store: store, turnProperties: live.turnProperties, loop: loop)
+    waits = PropertyWaits(
+      store: store, turnProperties: live.turnProperties, loopFilterWork: live.loopFilterWork,
+      cheapFilterWork: live.cheapFilterWork, loop: loop)
     loop.addParticipant(hub)
     loop.addParticipant(waits)
-    signalHub = SignalHub(store, loop: loop)
+    loop.addParticipant(requests)
+    signalHub = SignalHub(store, limits: hubLimits, loop: loop)
     loop.addParticipant(signalHub)
     if let gate {
       loop.addParticipant(gate)
@@ -55,10 +64,12 @@ final class LiveService {
     announcements = other.announcements
     hub = other.hub
     waits = other.waits
+    requests = other.requests
     signalHub = other.signalHub
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
+    responseTimeout = limits.responseTimeout
     hub.filterFailed = Self.filterFailed(observer)
   }
 

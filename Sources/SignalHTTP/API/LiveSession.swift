@@ -262,6 +262,11 @@ extension LiveSession: Subscriber {
     socket.close(.tooSlow, reason: reason, on: loop)
   }
 
+  var filterWork: RecentWork {
+    get { subscriptions.filterWork }
+    set { subscriptions.filterWork = newValue }
+  }
+
   func waitsForRoom() {
     subscriptions.waitForRoom()
     socket.expectDrained()

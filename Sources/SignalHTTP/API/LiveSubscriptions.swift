@@ -9,6 +9,8 @@ final class LiveSubscriptions {
   private var demands: [(id: Int, subscription: DemandSubscription)] = []
   /// Whether something is to be done when the socket has taken everything.
   private var hasWork = false
+  /// What the connection's expensive filters have cost lately.
+  var filterWork = RecentWork()
 
   init(hub: Hub) { self.hub = hub }
 

@@ -2,48 +2,108 @@
 import JSON
 import SignalStore
 
-/// One page of the list (`docs/protocol.md` §2.2), bounded in properties, in bytes, and in properties looked at.
-struct PropertyListPage {
-  /// What the page is true for.
-  let cursor: Cursor
-  /// The response's content.
-  private(set) var text: [UInt8] = []
-  /// Where the next page begins; nil when this is the last.
-  private(set) var next: PropertyPath?
+/// One page of the list (`docs/protocol.md` §2.2), bounded in properties, in bytes, in properties looked at, and in work.
+final class PropertyListPage: RequestWork {
+  /// What is asked for.
+  struct Request {
+    let patterns: [PathPattern]
+    let filter: Filter?
+    let after: PropertyPath?
+    let limit: Int
+    let asLines: Bool
+  }
 
-  init(
-    _ snapshot: StoreSnapshot, _ patterns: [PathPattern], _ filter: Filter?, after: PropertyPath?, limit: Int,
-    _ limits: LiveLimits, asLines: Bool
-  ) {
-    cursor = snapshot.cursor
-    var scan = snapshot.scan(match: patterns, after: after)
-    var budget = limits.turnProperties
+  /// Of what the page is made, when it is begun.
+  private let snapshot: () -> StoreSnapshot
+  private let request: Request
+  private let limits: LiveLimits
+  /// nil before it has begun.
+  private var madeProgress: Progress?
+
+  /// How far it has come.
+  private struct Progress {
+    /// What the page is true for.
+    let cursor: Cursor
+    var scan: PropertyScan
+    var budget: Int
     var count = 0
-    if !asLines {
+    var text: [UInt8] = []
+
+    init(_ snapshot: StoreSnapshot, _ request: Request, _ limits: LiveLimits) {
+      cursor = snapshot.cursor
+      scan = snapshot.scan(match: request.patterns, after: request.after)
+      budget = limits.turnProperties
+      guard !request.asLines else { return }
       text.append(literal: #"{"cursor":""#)
       cursor.write(to: &text)
       text.append(literal: #"","properties":["#)
     }
-    while count < limit, text.count < limits.listBytes, let stored = scan.next(visiting: &budget) {
-      if let filter, !filter.holds(forStored: stored) { continue }
-      if !asLines, count > 0 { text.append(UInt8(ascii: ",")) }
-      text.append(literal: #"{"path":"#)
-      let path = stored.path.bytes
-      text.appendJSON(utf8: path.span)
-      text.append(literal: #","value":"#)
-      text.appendJSON(stored.value)
-      text.append(literal: #","revision":"#)
-      text.appendJSON(stored.revision.number)
-      text.append(literal: #","time":""#)
-      stored.time.write(to: &text)
-      text.append(UInt8(ascii: "\""))
-      if let computation = stored.computation { Self.append(computation, to: &text) }
-      LiveEventWriter.appendExpires(of: stored, to: &text)
-      text.append(literal: asLines ? "}\n" : "}")
-      count += 1
+  }
+
+  init(of snapshot: @escaping () -> StoreSnapshot, _ request: Request, _ limits: LiveLimits) {
+    self.snapshot = snapshot
+    self.request = request
+    self.limits = limits
+  }
+
+  func restart() { madeProgress = nil }
+
+  func proceed(_ work: inout Int) -> Bool {
+    // Moved out while it grows, so that its text is not copied.
+    var progress = takeProgress()
+    defer { madeProgress = progress }
+    repeat {
+      guard progress.count < request.limit, progress.text.count < limits.listBytes else { return true }
+      let before = progress.budget
+      // One at a time, so that those that do not match the patterns are work, too.
+      var one = min(1, before)
+      let stored = progress.scan.next(visiting: &one)
+      progress.budget -= 1
+      work -= WorkCost.property
+      guard before > 0, stored != nil || !progress.scan.isAtEnd else { return true }
+      if let stored, request.filter?.holds(forStored: stored, work: &work) ?? true {
+        let count = progress.text.count
+        append(stored, to: &progress.text, isFirst: progress.count == 0)
+        progress.count += 1
+        work -= WorkCost.writing(bytes: progress.text.count - count)
+      }
+    } while work > 0
+    return false
+  }
+
+  private func takeProgress() -> Progress { madeProgress.take() ?? Progress(snapshot(), request, limits) }
+
+  private func append(_ stored: StoredValue, to text: inout [UInt8], isFirst: Bool) {
+    if !request.asLines, !isFirst { text.append(UInt8(ascii: ",")) }
+    text.append(literal: #"{"path":"#)
+    let path = stored.path.bytes
+    text.appendJSON(utf8: path.span)
+    text.append(literal: #","value":"#)
+    text.appendJSON(stored.value)
+    text.append(literal: #","revision":"#)
+    text.appendJSON(stored.revision.number)
+    text.append(literal: #","time":""#)
+    stored.time.write(to: &text)
+    text.append(UInt8(ascii: "\""))
+    if let computation = stored.computation { Self.append(computation, to: &text) }
+    LiveEventWriter.appendExpires(of: stored, to: &text)
+    text.append(literal: request.asLines ? "}\n" : "}")
+  }
+
+  func answer(_ response: inout ResponseWriter) {
+    let progress = takeProgress()
+    // Where the next page begins; nil when this is the last.
+    let next = progress.scan.isAtEnd ? nil : progress.scan.visited
+    response.begin(.ok)
+    response.field("Content-Type", request.asLines ? "application/x-ndjson" : "application/json")
+    response.field("Vary", "Accept")
+    response.field("Cache-Control", "no-cache")
+    response.field("Signal-Revision") { progress.cursor.write(to: &$0) }
+    if request.asLines, let next {
+      response.field("Signal-Next") { Query.appendEncoded(next.bytes, to: &$0) }
     }
-    next = scan.isAtEnd ? nil : scan.visited
-    guard !asLines else { return }
+    var text = progress.text
+    guard !request.asLines else { return response.end(text) }
     text.append(literal: "]")
     if let next {
       text.append(literal: #","next":"#)
@@ -51,7 +111,9 @@ struct PropertyListPage {
       text.appendJSON(utf8: path.span)
     }
     text.append(UInt8(ascii: "}"))
+    response.end(text)
   }
+
   /// The member that tells a computed property from others.
   private static func append(_ computation: Computation, to text: inout [UInt8]) {
     text.append(literal: #","computed":{"formula":"#)

@@ -21,87 +21,133 @@ final class PropertyWait: RequestWait {
   }
 
   let path: PropertyPath
-  /// Where the store was when the request was judged: what comes from the time before is known.
-  fileprivate let judgedAt: Revision
-  private let condition: Condition
+  /// Where the store was when the request came: what comes from the time before is known.
+  fileprivate let began: Revision
+  fileprivate let condition: Condition
+  /// What was there when the request came, and its time is not over yet, while that has not been judged.
+  fileprivate var unjudged: (found: StoredValue?, revision: Revision)?
+  /// Its time is over: it is answered with what is there then.
+  fileprivate var isLast = false
+  /// It has been answered, or nobody waits any more.
+  fileprivate var isOver = false
   private unowned let waits: PropertyWaits
   private let answer: any WaitAnswer
 
   fileprivate init(
-    _ path: PropertyPath, _ condition: Condition, judgedAt revision: Revision, in waits: PropertyWaits,
+    _ path: PropertyPath, _ condition: Condition, began revision: Revision, in waits: PropertyWaits,
     answer: any WaitAnswer
   ) {
     self.path = path
     self.condition = condition
-    judgedAt = revision
+    began = revision
     self.waits = waits
     self.answer = answer
   }
 
-  /// Whether a change after the request was judged is what is waited for; it is newer than any cursor then.
-  fileprivate func isMet(by change: Change) -> Bool {
-    change.revision > judgedAt && (condition.until?.holds(forPath: path, change.new) ?? true)
-  }
-
-  fileprivate func meet(_ change: Change, on loop: isolated EventLoop) {
-    answer.send(change.new, change.revision, isMet: true, on: loop)
-  }
-
-  func timeIsUp(on loop: isolated EventLoop) {
-    waits.remove(self)
-    // The change may be on its way.
-    let (found, revision, isMet) = waits.judge(path, condition)
+  fileprivate func send(_ found: StoredValue?, _ revision: Revision, isMet: Bool, on loop: isolated EventLoop) {
+    isOver = true
     answer.send(found, revision, isMet: isMet, on: loop)
   }
 
-  func abandoned(on loop: isolated EventLoop) { waits.remove(self) }
+  func timeIsUp(on loop: isolated EventLoop) { waits.judgeLast(self, on: loop) }
+
+  func abandoned(on loop: isolated EventLoop) {
+    isOver = true
+    waits.remove(self)
+  }
 }
 
 /// The requests of one loop that wait, by the property that they wait for.
 ///
 /// Without one it does not observe the store; with some, a change of another property costs a look into a table on the
 /// thread that made it, and does not wake the loop.
+///
+/// What a turn spends on their conditions is bounded (`TurnWork`): what does not fit is judged in the next, in order.
 final class PropertyWaits: TurnParticipant {
+  /// What it costs to answer one, in the units of `TurnWork`.
+  private static let answerCost = 500
+
   private let store: PropertyStore
   private let turnProperties: Int
+  private let loopFilterWork: Int
+  private let cheapFilterWork: Int
   private let changes: AwaitedChanges
   private var waits: [PropertyPath: [PropertyWait]] = [:]
   private var feed: Subscription?
+  /// Changes that have come, the next one last.
+  private var pending: [Change] = []
+  /// The change under way, and those whose conditions it has not been judged by, the next one last.
+  private var judged: FilteredChange?
+  private var judges: [PropertyWait] = []
+  /// Those to be judged by what was or is there, in order.
+  private var toJudge: [PropertyWait] = []
+  /// What expensive conditions have cost lately.
+  private var recent = RecentWork()
 
-  /// - Parameter turnProperties: Changes of the history that are looked at for one request.
-  init(store: PropertyStore, turnProperties: Int, loop: isolated EventLoop) {
+  /// - Parameters:
+  ///   - turnProperties: Changes of the history that are looked at for one request.
+  ///   - loopFilterWork: What expensive conditions may cost in a second.
+  ///   - cheapFilterWork: A condition that costs no more is not counted.
+  init(store: PropertyStore, turnProperties: Int, loopFilterWork: Int, cheapFilterWork: Int, loop: isolated EventLoop) {
     self.store = store
     self.turnProperties = turnProperties
+    self.loopFilterWork = loopFilterWork
+    self.cheapFilterWork = cheapFilterWork
     changes = AwaitedChanges { [weak loop] in loop?.wake() }
   }
 
   /// Judges what is there, and if that is not what is waited for, makes a wait.
   ///
-  /// - Returns: the wait, or what is there already.
+  /// A turn that has no work left for it judges nothing: that is done later, of what is there now.
+  ///
+  /// - Parameter time: How long it may wait.
+  /// - Returns: the wait, or what is there, and whether it is what is waited for.
   func begin(
-    _ path: PropertyPath, _ condition: PropertyWait.Condition,
-    answer: any WaitAnswer
-  ) -> (wait: PropertyWait?, found: StoredValue?, revision: Revision) {
+    _ path: PropertyPath, _ condition: PropertyWait.Condition, atMost time: Duration, answer: any WaitAnswer,
+    on loop: isolated EventLoop
+  ) -> (wait: PropertyWait?, found: StoredValue?, revision: Revision, isMet: Bool) {
     // First the table, then what is there: what happens in between is in both, and recognized by its revision.
     if feed == nil { feed = store.changes.subscribe { [changes] commit in changes.put(commit) } }
     changes.expect(path)
-    let (found, revision, isMet) = judge(path, condition)
-    if isMet {
+    let (found, revision) = read(path)
+    let canJudge = loop.work.requests > 0 || condition.until == nil
+    let isMet =
+      canJudge && judge(path, condition, found, revision, work: &loop.work.requests)
+    if isMet || (canJudge && time <= .zero) {
       forget(path)
-      return (nil, found, revision)
+      return (nil, found, revision, isMet)
     }
-    let wait = PropertyWait(path, condition, judgedAt: revision, in: self, answer: answer)
+    let wait = PropertyWait(path, condition, began: revision, in: self, answer: answer)
     waits[path, default: []].append(wait)
-    return (wait, found, revision)
+    if !canJudge {
+      wait.unjudged = (found, revision)
+      wait.isLast = time <= .zero
+      toJudge.append(wait)
+      loop.continueInNextTurn()
+    }
+    return (wait, found, revision, false)
   }
 
-  /// Whether what is waited for is there.
-  func judge(
-    _ path: PropertyPath, _ condition: PropertyWait.Condition
-  ) -> (found: StoredValue?, revision: Revision, isMet: Bool) {
-    let (found, revision) = store.read(bytes: path.bytes.span)
+  /// Answers a wait whose time is over, as soon as it has been judged.
+  fileprivate func judgeLast(_ wait: PropertyWait, on loop: isolated EventLoop) {
+    guard !wait.isOver, !wait.isLast else { return }
+    wait.isLast = true
+    if wait.unjudged == nil { toJudge.append(wait) }
+    loop.continueInNextTurn()
+  }
+
+  private func read(_ path: PropertyPath) -> (StoredValue?, Revision) {
+    let bytes = path.bytes
+    return store.read(bytes: bytes.span)
+  }
+
+  /// Whether what is there is what is waited for.
+  private func judge(
+    _ path: PropertyPath, _ condition: PropertyWait.Condition, _ found: StoredValue?, _ revision: Revision,
+    work: inout Int
+  ) -> Bool {
     let isNewer = condition.since.map { isChanged(path, found, after: $0, at: revision) } ?? true
-    return (found, revision, isNewer && (condition.until?.holds(forPath: path, found) ?? true))
+    return isNewer && (condition.until?.holds(forPath: path, found, work: &work) ?? true)
   }
 
   /// Whether the property has changed after the cursor; true when that cannot be told.
@@ -120,7 +166,7 @@ final class PropertyWaits: TurnParticipant {
     return false
   }
 
-  func remove(_ wait: PropertyWait) {
+  fileprivate func remove(_ wait: PropertyWait) {
     guard let index = waits[wait.path]?.firstIndex(where: { $0 === wait }) else { return }
     waits[wait.path]?.remove(at: index)
     if waits[wait.path]?.isEmpty == true { waits[wait.path] = nil }
@@ -129,23 +175,88 @@ final class PropertyWaits: TurnParticipant {
 
   private func forget(_ path: PropertyPath) {
     changes.forget(path)
-    if waits.isEmpty {
-      feed?.cancel()
-      feed = nil
-    }
+    guard waits.isEmpty else { return }
+    feed?.cancel()
+    feed = nil
+    pending = []
+    judged = nil
+    judges = []
   }
+
+  // MARK: Turns
 
   func turnBegins(on loop: isolated EventLoop) { if feed != nil { changes.ownerWillTake() } }
 
   func turnEnds(on loop: isolated EventLoop) {
     // Whoever begins to observe does so within a turn, so its end comes here.
-    guard feed != nil else { return }
-    for change in changes.take() {
-      for wait in waits[change.path] ?? [] where wait.isMet(by: change) {
-        remove(wait)
-        wait.meet(change, on: loop)
-      }
+    guard feed != nil else {
+      // All of them are over.
+      toJudge = []
+      return
     }
+    let taken = changes.take()
+    if !taken.isEmpty { pending.insert(contentsOf: taken.reversed(), at: 0) }
+    judgeChanges(on: loop)
+    // Behind the changes: what they have met is answered with them.
+    if pending.isEmpty, judges.isEmpty { judgeFound(on: loop) }
+    if pending.isEmpty, judges.isEmpty { judged = nil }
+    if !pending.isEmpty || !judges.isEmpty || !toJudge.isEmpty { loop.continueInNextTurn() }
+  }
+
+  private func judgeChanges(on loop: isolated EventLoop) {
+    while loop.work.waits > 0 {
+      guard let wait = judges.popLast() else {
+        guard let change = pending.popLast() else { return }
+        var next = judged.take() ?? FilteredChange(change)
+        next.begin(change)
+        judged = next
+        // The first to wait is judged first.
+        judges = (waits[change.path] ?? []).reversed()
+        continue
+      }
+      guard !wait.isOver, var change = judged.take() else { continue }
+      let isMet = judge(wait, by: &change, on: loop)
+      let met = change.change
+      judged = change
+      guard isMet else { continue }
+      loop.work.waits -= Self.answerCost
+      remove(wait)
+      wait.send(met.new, met.revision, isMet: true, on: loop)
+    }
+  }
+
+  /// Whether a change after the request came is what is waited for; it is newer than any cursor then.
+  private func judge(_ wait: PropertyWait, by change: inout FilteredChange, on loop: isolated EventLoop) -> Bool {
+    loop.work.waits -= WorkCost.candidate
+    guard change.change.revision > wait.began else { return false }
+    guard let until = wait.condition.until else { return true }
+    guard recent.isWithin(loopFilterWork, at: loop.now) else { return false }
+    let (before, evaluated) = (change.work, change.evaluated)
+    let isMet = until.holds(forNew: &change)
+    loop.work.waits -= change.work - before
+    if change.evaluated - evaluated > cheapFilterWork { recent.add(change.evaluated - evaluated) }
+    return isMet
+  }
+
+  private func judgeFound(on loop: isolated EventLoop) {
+    var list: [PropertyWait] = []
+    swap(&list, &toJudge)
+    var index = 0
+    while loop.work.waits > 0, index < list.count {
+      let wait = list[index]
+      index += 1
+      guard !wait.isOver else { continue }
+      let unjudged = wait.unjudged
+      wait.unjudged = nil
+      // At the end it is the present that counts: the change may be on its way.
+      let (found, revision) = unjudged ?? read(wait.path)
+      let isMet = judge(wait.path, wait.condition, found, revision, work: &loop.work.waits)
+      guard isMet || wait.isLast else { continue }
+      loop.work.waits -= Self.answerCost
+      remove(wait)
+      wait.send(found, revision, isMet: isMet, on: loop)
+    }
+    toJudge = list[index...] + toJudge
   }
 }
 

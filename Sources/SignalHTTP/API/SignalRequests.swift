@@ -53,7 +53,7 @@ extension LiveService {
     var filter: SignalFilter?
     if let source = request.filter {
       do {
-        filter = try SignalFilter(source, limits: configuration.expressions)
+        filter = try SignalFilter(source, limits: commands.filterLimits)
       } catch {
         throw Problem(.badFilter, error.message, position: error.position)
       }

@@ -32,17 +32,22 @@ final class Filter: Hashable, Sendable {
   }
 
   /// Whether it holds after a change: of the new value, or of the whole change.
-  func holds(forNew change: inout FilteredChange) -> Bool { change.count(change.withNew { program.match($0) }) }
+  func holds(forNew change: inout FilteredChange) -> Bool { change.evaluateWithNew(program) }
 
   /// Whether it held before a change.
-  func holds(forOld change: inout FilteredChange) -> Bool { change.count(change.withOld { program.match($0) }) }
+  func holds(forOld change: inout FilteredChange) -> Bool { change.evaluateWithOld(program) }
 
-  /// Whether it holds for a property at rest: as if it had just been set.
-  func holds(forStored stored: StoredValue) -> Bool { program.matches(Self.activation(of: stored)) }
+  /// Whether it holds for a property at rest; see `match(_:work:)`.
+  func holds(forStored stored: StoredValue, work: inout Int) -> Bool { match(stored, work: &work) == .yes }
 
-  /// The same for whoever wants to know why it failed.
-  func test(_ stored: StoredValue) -> Result<Bool, EvaluationError> {
-    program.evaluate(Self.activation(of: stored)).map(\.isTrue)
+  /// What it says of a property at rest: as if it had just been set.
+  ///
+  /// - Parameter work: What that has cost is taken from it.
+  func match(_ stored: StoredValue, work: inout Int) -> Program.Match {
+    work -= WorkCost.tree(of: stored.value)
+    var budget = Int.max
+    defer { work -= Int.max - budget }
+    return program.match(Self.activation(of: stored), budget: &budget)
   }
 
   private static func activation(of stored: StoredValue) -> Activation {
@@ -53,8 +58,40 @@ final class Filter: Hashable, Sendable {
 
   /// Whether it holds for what is at a path, which may be nothing: `value` is `null` then.
   func holds(forPath path: PropertyPath, _ stored: StoredValue?) -> Bool {
-    program.matches(Activation(path: path.bytes, value: stored.map { JSONTree($0.value) }))
+    var work = 0
+    return holds(forPath: path, stored, work: &work)
   }
+
+  /// The same.
+  ///
+  /// - Parameter work: What that has cost is taken from it.
+  func holds(forPath path: PropertyPath, _ stored: StoredValue?, work: inout Int) -> Bool {
+    if let stored { work -= WorkCost.tree(of: stored.value) }
+    var budget = Int.max
+    defer { work -= Int.max - budget }
+    return program.match(Activation(path: path.bytes, value: stored.map { JSONTree($0.value) }), budget: &budget)
+      == .yes
+  }
+}
+
+/// What pieces of work cost that are no evaluation, in the units of `CELLimits.budget`, of about 10 ns.
+enum WorkCost {
+  /// To look at a property, and at what leads to it.
+  static let property = 20
+  /// To look at a group that a change may concern; less than it takes, so that turns are long enough for connections to
+  /// send several events at once.
+  static let candidate = 1
+
+  /// To write the event of a change; less than it takes, likewise, unless the value is large.
+  static func event(_ change: Change) -> Int {
+    ((change.new?.value.bytes.count ?? 0) + (change.old?.value.bytes.count ?? 0)) / 64
+  }
+
+  /// To find the structure of a value.
+  static func tree(of value: JSONText) -> Int { value.bytes.count / 4 }
+
+  /// To write so many bytes of an answer.
+  static func writing(bytes: Int) -> Int { bytes / 16 }
 }
 
 /// A change as filters see it.
@@ -63,8 +100,12 @@ final class Filter: Hashable, Sendable {
 /// moves it on (`begin`): it is large, and making one costs more than evaluating a filter.
 struct FilteredChange {
   private(set) var change: Change
-  /// Evaluations that failed.
+  /// Evaluations that failed, of this change.
   private(set) var errors = 0
+  /// What all changes since the beginning have cost; see `WorkCost`.
+  private(set) var work = 0
+  /// The part of it that evaluations have cost.
+  private(set) var evaluated = 0
   // Not optional: what is taken out of an optional is copied, once for each filter.
   private var new = Activation()
   private var old = Activation()
@@ -88,7 +129,7 @@ struct FilteredChange {
   /// The value after the change; nil when there is none.
   var newTree: JSONTree? {
     mutating get {
-      if madeNewTree == nil { madeNewTree = change.new.map { JSONTree($0.value) } }
+      if madeNewTree == nil { madeNewTree = makeTree(of: change.new) }
       return madeNewTree
     }
   }
@@ -96,7 +137,7 @@ struct FilteredChange {
   /// The value before the change; nil when there was none.
   var oldTree: JSONTree? {
     mutating get {
-      if madeOldTree == nil { madeOldTree = change.old.map { JSONTree($0.value) } }
+      if madeOldTree == nil { madeOldTree = makeTree(of: change.old) }
       return madeOldTree
     }
   }
@@ -111,25 +152,43 @@ struct FilteredChange {
     tree.flatMap { tree in tree.node(at: pointer).map { tree.text(of: $0) } }
   }
 
-  fileprivate mutating func withNew<Result>(_ body: (borrowing Activation) -> Result) -> Result {
+  private mutating func makeTree(of stored: StoredValue?) -> JSONTree? {
+    guard let stored else { return nil }
+    work += WorkCost.tree(of: stored.value)
+    return JSONTree(stored.value)
+  }
+
+  /// Counts work that is no evaluation.
+  mutating func spend(_ units: Int) { work += units }
+
+  /// Counts an evaluation that is not made, because there is no budget left for it: it fails.
+  mutating func refuse() { errors += 1 }
+
+  fileprivate mutating func evaluateWithNew(_ program: Program) -> Bool {
     if !isNewMade {
       new.update(
         path: change.path.bytes, value: newTree, oldValue: oldTree, revision: Int(clamping: change.revision.number),
         op: ChangeOperation(change.op), milliseconds: change.time.milliseconds)
       isNewMade = true
     }
-    return body(new)
+    var budget = Int.max
+    let match = program.match(new, budget: &budget)
+    return count(match, costing: Int.max - budget)
   }
 
-  fileprivate mutating func withOld<Result>(_ body: (borrowing Activation) -> Result) -> Result {
+  fileprivate mutating func evaluateWithOld(_ program: Program) -> Bool {
     if !isOldMade {
       old.update(path: change.path.bytes, value: oldTree)
       isOldMade = true
     }
-    return body(old)
+    var budget = Int.max
+    let match = program.match(old, budget: &budget)
+    return count(match, costing: Int.max - budget)
   }
 
-  fileprivate mutating func count(_ match: Program.Match) -> Bool {
+  private mutating func count(_ match: Program.Match, costing units: Int) -> Bool {
+    work += units
+    evaluated += units
     switch match {
     case .yes: return true
     case .no: return false

@@ -7,6 +7,9 @@ import SignalStore
 /// a group's filter is evaluated once and its frame written once; at the end the group's frames of this turn are one
 /// block, and every member gets a reference to it. A connection sends once, after that.
 ///
+/// What a turn spends on this is bounded (`TurnWork`). Where that ends, also in the midst of a commit, the turn ends with
+/// what is complete, and routing goes on in the next; see `Routing`.
+///
 /// Belongs to its loop, like everything here.
 final class Hub: TurnParticipant {
   private let store: PropertyStore
@@ -17,12 +20,15 @@ final class Hub: TurnParticipant {
   private var shortestBookmark: UInt64
   private var feed: Subscription?
   private var finder = GroupFinder()
-  private var touched = Touched()
+  private var routing = Routing()
   private var groups: [SubscriptionGroup?] = []
   private var freeGroups: [Int] = []
+  /// Groups that have lost a member, once for each: what is known of their patterns is brought up to date in turns' ends.
+  private var departures = Departures()
   private var indexes: [SubscriptionGroup.Key: Int] = [:]
   private let progress: HubProgress
-  /// Up to where every group has given its members everything: `routed`, except within the end of a turn.
+  /// Up to where every group has given its members everything: `routed`, except within the end of a turn, and while a
+  /// commit is routed over several.
   private(set) var settled: Revision = 0
   private var nextBookmarks: UInt64 = 0
   /// Who watches what, on all loops.
@@ -30,6 +36,8 @@ final class Hub: TurnParticipant {
   private let demandBox: DemandBox
   private var demandFeed: Subscription?
   private var demandSubscriptions: [DemandSubscription] = []
+  /// What expensive evaluations for all connections of the loop have cost lately.
+  private var filterWork = RecentWork()
   /// Told of filters that failed for a change (rule 6): where it was, and how many they were.
   var filterFailed: (@Sendable (PropertyPath, Int) -> Void)?
 
@@ -77,16 +85,32 @@ final class Hub: TurnParticipant {
     return membership
   }
 
+  /// Ends a subscription: nothing is sent to it any more.
+  ///
+  /// What else there is to do is done at the end of this turn, or over several when thousands end at once: a group
+  /// without members stays until then.
   func cancel(_ membership: Membership) {
-    let group = membership.group
-    guard group.leave(membership) else { return }
-    watchers.remove(group.key.options.patterns)
-    guard group.isEmpty else { return }
-    finder.remove(group)
-    indexes[group.key] = nil
-    groups[group.index] = nil
-    freeGroups.append(group.index)
-    if indexes.isEmpty { detach() }
+    guard membership.group.leave(membership) else { return }
+    departures.add(membership.group)
+  }
+
+  /// Whether the last turn has not done all that there was to do.
+  var hasWorkLeft: Bool { routing.first != nil || !departures.isEmpty }
+
+  private func settleDepartures(on loop: isolated EventLoop) {
+    while loop.work.endings > 0, let group = departures.next() {
+      let patterns = group.key.options.patterns
+      loop.work.endings -= Departures.cost * (1 + patterns.count)
+      watchers.remove(patterns)
+      guard group.isEmpty, groups[group.index] === group else { continue }
+      finder.remove(group)
+      indexes[group.key] = nil
+      groups[group.index] = nil
+      // A commit that is being routed still names it.
+      if routing.isWithinCommit { routing.retired.append(group.index) } else { freeGroups.append(group.index) }
+      if indexes.isEmpty { detach() }
+    }
+    if !departures.isEmpty { loop.continueInNextTurn() }
   }
 
   /// Begins a subscription to what others watch.
@@ -113,7 +137,10 @@ final class Hub: TurnParticipant {
   }
 
   private func group(for key: SubscriptionGroup.Key, now: UInt64) -> SubscriptionGroup {
-    if let index = indexes[key], let group = groups[index] { return group }
+    if let index = indexes[key], let group = groups[index] {
+      if group.isEmpty { group.begin(limits: limits, now: now) }
+      return group
+    }
     let index = freeGroups.popLast() ?? groups.count
     let group = SubscriptionGroup(key, index: index, progress: progress, limits: limits, now: now)
     if index == groups.count { groups.append(group) } else { groups[index] = group }
@@ -137,58 +164,95 @@ final class Hub: TurnParticipant {
     feed?.cancel()
     feed = nil
     _ = mailbox.take()
+    freeGroups += routing.retired
+    routing = Routing()
   }
 
   // MARK: Routing
 
-  /// Groups that have something to deliver, each once; kept for their memory.
-  private struct Touched {
-    /// Of the commit that is being routed.
-    var inCommit: [SubscriptionGroup] = []
-    /// Of the turn.
-    var inTurn: [SubscriptionGroup] = []
-  }
-
   func turnBegins(on loop: isolated EventLoop) { mailbox.ownerWillTake() }
 
   func turnEnds(on loop: isolated EventLoop) {
-    let commits = mailbox.take()
-    if let first = commits.first?.first {
-      var filtered = FilteredChange(first)
-      // Out of its place meanwhile: a turn that tells thousands of changes does not ask each time whether that is free.
-      var touched = Touched()
-      swap(&touched, &self.touched)
-      for commit in commits { route(commit, &filtered, &touched, on: loop) }
-      for group in touched.inTurn where !group.deliver(on: loop) { progress.schedule(group, on: loop) }
-      touched.inTurn.removeAll(keepingCapacity: true)
-      swap(&touched, &self.touched)
+    if !departures.isEmpty { settleDepartures(on: loop) }
+    routing.add(mailbox.take())
+    if let first = routing.first {
+      // Moved out while it is mutated: a turn that routes thousands of changes does not ask each time whether it may.
+      var routing = Routing()
+      swap(&routing, &self.routing)
+      var filtered = routing.takeChange() ?? FilteredChange(first.first)
+      let end = filtered.work + loop.work.routing
+      let begin = filtered.work
+      while filtered.work < end, let commit = routing.first, route(commit, &routing, &filtered, until: end, on: loop) {
+        routing.removeFirst()
+        guard !routing.retired.isEmpty else { continue }
+        freeGroups += routing.retired
+        routing.retired = []
+      }
+      loop.work.routing -= filtered.work - begin
+      if routing.isWithinCommit { routing.keep(filtered) }
+      for group in routing.touched where !group.isInCommit && !group.deliver(on: loop) {
+        progress.schedule(group, on: loop)
+      }
+      routing.endTurn()
+      if routing.first != nil { loop.continueInNextTurn() }
+      swap(&routing, &self.routing)
     }
-    settled = progress.routed
+    if !routing.isWithinCommit { settled = progress.routed }
     for group in progress.takeDue(on: loop) { group.flush(on: loop) }
     if !demandSubscriptions.isEmpty { tellDemand(on: loop) }
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
 
+  /// Gives a commit to the groups that it concerns, from where the last turn has left off; false when the work of this
+  /// one has reached `end` before.
   private func route(
-    _ commit: Commit, _ filtered: inout FilteredChange, _ touched: inout Touched, on loop: isolated EventLoop
-  ) {
-    for change in commit {
-      filtered.begin(change)
-      for candidate in finder.candidates(for: &filtered) {
-        guard let group = groups[candidate.group], group.append(&filtered, candidate.verdict) else { continue }
-        if !group.isInCommit {
+    _ commit: Commit, _ routing: inout Routing, _ filtered: inout FilteredChange, until end: Int,
+    on loop: isolated EventLoop
+  ) -> Bool {
+    while routing.nextChange(of: commit, &filtered, &finder) {
+      while let candidate = routing.nextCandidate() {
+        guard let group = groups[candidate.group], !group.isEmpty else { continue }
+        if append(&filtered, candidate, to: group, on: loop), !group.isInCommit {
           group.isInCommit = true
-          touched.inCommit.append(group)
+          routing.inCommit.append(group)
         }
+        if filtered.work >= end { return false }
       }
-      if filtered.errors > 0 { filterFailed?(change.path, filtered.errors) }
+      if filtered.errors > 0 { filterFailed?(filtered.change.path, filtered.errors) }
     }
-    for group in touched.inCommit {
+    for group in routing.inCommit {
       group.isInCommit = false
-      if group.endCommit(commit.revision, on: loop) { touched.inTurn.append(group) }
+      if group.endCommit(commit.revision, on: loop) { routing.touched.append(group) }
     }
-    touched.inCommit.removeAll(keepingCapacity: true)
+    routing.inCommit.removeAll(keepingCapacity: true)
     progress.routed = max(progress.routed, commit.revision)
+    return true
+  }
+
+  /// Gives a change to a group; true when its members are to be told of it.
+  private func append(
+    _ filtered: inout FilteredChange, _ candidate: Candidate, to group: SubscriptionGroup,
+    on loop: isolated EventLoop
+  ) -> Bool {
+    filtered.spend(WorkCost.candidate)
+    let evaluated = filtered.evaluated
+    var payer: Membership?
+    if group.isExpensive, candidate.verdict == nil {
+      payer = group.payer(within: limits.filterWork, at: loop.now)
+      guard payer != nil, filterWork.isWithin(limits.loopFilterWork, at: loop.now) else {
+        filtered.refuse()
+        return false
+      }
+    }
+    let isConcerned = group.append(&filtered, candidate.verdict)
+    if isConcerned { filtered.spend(WorkCost.event(filtered.change)) }
+    let used = filtered.evaluated - evaluated
+    group.isExpensive = used > limits.cheapFilterWork
+    if let payer {
+      payer.pay(used)
+      filterWork.add(used)
+    }
+    return isConcerned
   }
 
   private func tellDemand(on loop: isolated EventLoop) {

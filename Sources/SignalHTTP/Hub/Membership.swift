@@ -26,6 +26,8 @@ protocol Subscriber: AnyObject {
   func tooSlow(on loop: isolated EventLoop)
   /// A subscription waits for the socket to have taken everything; see ``SubscriptionGroup/drained(_:on:)``.
   func waitsForRoom()
+  /// What its expensive filters have cost lately.
+  var filterWork: RecentWork { get set }
   /// A subscription has had all the events it wanted; what it was told is sent already.
   func ended(_ membership: Membership, on loop: isolated EventLoop)
 }
@@ -83,6 +85,13 @@ final class Membership {
     complete = replay.reached
   }
 
+  // MARK: Work
+
+  /// Whether the connection's filters may cost something yet.
+  func canPay(within limit: Int, at now: UInt64) -> Bool { subscriber.filterWork.isWithin(limit, at: now) }
+
+  func pay(_ work: Int) { subscriber.filterWork.add(work) }
+
   // MARK: The beginning
 
   /// Whether the beginning is still being sent: call `proceed` when the socket has taken what it was given.
@@ -90,7 +99,7 @@ final class Membership {
 
   /// Sends the next piece of the beginning; behind its last one, what has waited.
   func proceed(on loop: isolated EventLoop) {
-    guard let piece = replay?.nextPiece() else { return }
+    guard let piece = replay?.nextPiece(&loop.work.replays) else { return }
     send(piece.bytes, piece.marks, on: loop)
     // It may have wanted no more than that.
     guard place != nil, piece.isLast else { return }

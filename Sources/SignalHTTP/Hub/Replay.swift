@@ -82,8 +82,10 @@ final class Replay {
     }
   }
 
-  /// Makes the next piece, which may be empty.
-  func nextPiece() -> Piece {
+  /// Makes the next piece, which may be empty: when there is no work left for it in this turn, or nothing that matches.
+  ///
+  /// - Parameter work: What all beginnings may cost in this turn; what this piece has cost is taken from it.
+  func nextPiece(_ work: inout Int) -> Piece {
     if let reason = reset {
       reset = nil
       block.append { [writer, position] in writer.appendReset(position, reason, to: &$0) }
@@ -93,9 +95,9 @@ final class Replay {
       switch source {
       case .nothing: true
       case .snapshot(var scan):
-        addProperties(&scan, &budget)
+        addProperties(&scan, &budget, &work)
       case .history(var commits):
-        addCommits(&commits, &budget)
+        addCommits(&commits, &budget, &work)
       }
     if isLast {
       block.append(resumeAt: position) { [writer, position] in writer.appendLive(position, to: &$0) }
@@ -104,10 +106,10 @@ final class Replay {
     return Piece(bytes: block.take(), marks: marks, isLast: isLast)
   }
 
-  private func addProperties(_ scan: inout PropertyScan, _ budget: inout Int) -> Bool {
+  private func addProperties(_ scan: inout PropertyScan, _ budget: inout Int, _ work: inout Int) -> Bool {
     source = .nothing
-    while block.count < pace.snapshotBytes, let stored = scan.next(visiting: &budget) {
-      guard let value = options.see(stored) else { continue }
+    while block.count < pace.snapshotBytes, work > 0, let stored = scan.next(visiting: &budget) {
+      guard let value = options.see(stored, work: &work) else { continue }
       block.appendProperty { [writer] in writer.appendSnapshot(stored, value: value, to: &$0) }
     }
     if scan.isAtEnd { return true }
@@ -115,9 +117,9 @@ final class Replay {
     return false
   }
 
-  private func addCommits(_ commits: inout HistorySlice.Iterator, _ budget: inout Int) -> Bool {
+  private func addCommits(_ commits: inout HistorySlice.Iterator, _ budget: inout Int, _ work: inout Int) -> Bool {
     source = .nothing
-    while block.count < pace.snapshotBytes, budget > 0 {
+    while block.count < pace.snapshotBytes, budget > 0, work > 0 {
       guard let commit = commits.next() else {
         flushMissed()
         return true
@@ -135,6 +137,7 @@ final class Replay {
         }
       }
       block.close()
+      work -= filtered.work + WorkCost.property * commit.count
       if missed.bytes > conflatedBytes { flushMissed() }
       if missed.isEmpty { reached = commit.revision }
     }

@@ -27,7 +27,13 @@ final class SignalFilter: Hashable, Sendable {
   }
 
   /// Whether it holds for a message; an error is no match (rule 6).
-  func holds(for message: borrowing FilteredMessage) -> Bool { program.matches(message.activation) }
+  ///
+  /// - Parameter work: What that has cost is taken from it.
+  func holds(for message: borrowing FilteredMessage, work: inout Int) -> Bool {
+    var budget = Int.max
+    defer { work -= Int.max - budget }
+    return program.match(message.activation, budget: &budget) == .yes
+  }
 
   /// What the filters of all groups see of one message, made once.
   struct FilteredMessage {

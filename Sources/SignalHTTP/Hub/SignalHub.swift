@@ -8,9 +8,13 @@ struct SignalOptions: Hashable {
   let patterns: [PathPattern]
   let filter: SignalFilter?
 
-  func matches(_ message: SignalMessage) -> Bool {
+  /// - Parameter work: What that has cost is taken from it.
+  func matches(_ message: SignalMessage, work: inout Int) -> Bool {
+    work -= WorkCost.property
     guard patterns.contains(where: { $0.matches(message.path) }) else { return false }
-    return filter?.holds(for: SignalFilter.FilteredMessage(message)) ?? true
+    guard let filter else { return true }
+    work -= WorkCost.tree(of: message.message)
+    return filter.holds(for: SignalFilter.FilteredMessage(message), work: &work)
   }
 }
 
@@ -25,11 +29,19 @@ final class SignalHub: TurnParticipant {
   private var freeGroups: [Int] = []
   private var indexes: [SignalGroup.Key: Int] = [:]
   private var touched: [SignalGroup] = []
-  /// The groups that a message is for.
-  private var found: [Int] = []
+  /// Messages that have come, the next one last.
+  private var pending: [SignalMessage] = []
+  /// The message under way, and the groups that it may be for, the next one last: more than one turn may be needed for
+  /// them all.
+  private var message: (SignalMessage, SignalFilter.FilteredMessage?)?
+  private var found: [SignalGroup] = []
+  private let limits: HubLimits
+  /// What expensive filters have cost lately.
+  private var filterWork = RecentWork()
 
-  init(_ store: PropertyStore, loop: isolated EventLoop) {
+  init(_ store: PropertyStore, limits: HubLimits, loop: isolated EventLoop) {
     exchange = store.signals
+    self.limits = limits
     epoch = store.epoch
     mailbox = SignalMailbox { [weak loop] in loop?.wake() }
   }
@@ -46,7 +58,7 @@ final class SignalHub: TurnParticipant {
     let key = SignalGroup.Key(options: options, id: id, wire: wire)
     let group = group(for: key)
     let membership = SignalMembership(
-      group, subscriber, after: through, remembered: kept.filter { options.matches($0) }, epoch: epoch)
+      group, subscriber, after: through, remembered: kept, epoch: epoch)
     group.join(membership)
     return membership
   }
@@ -63,6 +75,9 @@ final class SignalHub: TurnParticipant {
       feed?.cancel()
       feed = nil
       _ = mailbox.take()
+      pending = []
+      message = nil
+      found = []
     }
   }
 
@@ -81,24 +96,54 @@ final class SignalHub: TurnParticipant {
   func turnEnds(on loop: isolated EventLoop) {
     // Whoever begins to observe does so within a turn, so its end comes here.
     guard feed != nil else { return }
-    for message in mailbox.take() {
-      // Made for the first group that has a filter.
-      var filtered: SignalFilter.FilteredMessage?
-      // Found first and served afterwards: serving may end a subscription, which changes the trie.
-      trie.forEachMatch(message.path) { index in found.append(index) }
-      for index in found {
-        guard let group = groups[index] else { continue }
-        if let filter = group.key.options.filter {
-          let seen = filtered ?? SignalFilter.FilteredMessage(message)
-          filtered = seen
-          guard filter.holds(for: seen) else { continue }
-        }
+    let taken = mailbox.take()
+    if !taken.isEmpty { pending.insert(contentsOf: taken.reversed(), at: 0) }
+    while loop.work.signals > 0, let (message, made) = next() {
+      var filtered = made
+      while loop.work.signals > 0, let group = found.popLast() {
+        loop.work.signals -= WorkCost.candidate
+        guard !group.members.isEmpty, holds(group, message, &filtered, on: loop) else { continue }
         if group.append(message, on: loop) { touched.append(group) }
       }
-      found.removeAll(keepingCapacity: true)
+      self.message = found.isEmpty ? nil : (message, filtered)
     }
     for group in touched { group.deliver(on: loop) }
     touched.removeAll(keepingCapacity: true)
+    if message != nil || !pending.isEmpty { loop.continueInNextTurn() }
+  }
+
+  /// The message to go on with.
+  private func next() -> (SignalMessage, SignalFilter.FilteredMessage?)? {
+    if let message { return message }
+    guard let message = pending.popLast() else { return nil }
+    // Found first and served afterwards: serving may end a subscription, which changes the trie.
+    trie.forEachMatch(message.path) { index in if let group = groups[index] { found.append(group) } }
+    return (message, nil)
+  }
+
+  private func holds(
+    _ group: SignalGroup, _ message: SignalMessage, _ filtered: inout SignalFilter.FilteredMessage?,
+    on loop: isolated EventLoop
+  ) -> Bool {
+    guard let filter = group.key.options.filter else { return true }
+    var payer: SignalMembership?
+    if group.isExpensive {
+      payer = group.payer(within: limits.filterWork, at: loop.now)
+      guard payer != nil, filterWork.isWithin(limits.loopFilterWork, at: loop.now) else { return false }
+    }
+    // Made for the first group that has a filter.
+    if filtered == nil { loop.work.signals -= WorkCost.tree(of: message.message) }
+    let seen = filtered ?? SignalFilter.FilteredMessage(message)
+    filtered = seen
+    let before = loop.work.signals
+    let holds = filter.holds(for: seen, work: &loop.work.signals)
+    let used = before - loop.work.signals
+    group.isExpensive = used > limits.cheapFilterWork
+    if let payer {
+      payer.pay(used)
+      filterWork.add(used)
+    }
+    return holds
   }
 }
 
@@ -115,6 +160,8 @@ final class SignalGroup {
   private var block: FrameBlock
   /// Every member has the messages up to this number behind it.
   private var newestJoin: UInt64 = 0
+  /// Whether the filter's last evaluation was so expensive that somebody has to pay for the next.
+  var isExpensive = false
 
   init(_ key: Key, epoch: Epoch) {
     self.key = key
@@ -137,6 +184,11 @@ final class SignalGroup {
       last.place = place
     }
     return true
+  }
+
+  /// A member whose connection has not spent yet what its filters may cost; nil when there is none among the first few.
+  func payer(within limit: Int, at now: UInt64) -> SignalMembership? {
+    members.prefix(SubscriptionGroup.askedPayers).first { $0.canPay(within: limit, at: now) }
   }
 
   /// Writes a message; true when it is the first of this turn.
@@ -198,6 +250,11 @@ final class SignalMembership {
     block = FrameBlock(group.key.wire, epoch: epoch)
   }
 
+  /// Whether the connection's filters may cost something yet.
+  func canPay(within limit: Int, at now: UInt64) -> Bool { subscriber.filterWork.isWithin(limit, at: now) }
+
+  func pay(_ work: Int) { subscriber.filterWork.add(work) }
+
   /// Whether the beginning is still being sent: call `proceed` when the socket has taken what it was given.
   var isBeginning: Bool { !isLive }
 
@@ -205,7 +262,8 @@ final class SignalMembership {
   func proceed(_ revision: Revision, bytes limit: Int, on loop: isolated EventLoop) {
     guard !isLive else { return }
     let id = group.key.id
-    while block.count < limit, let message = remembered.popFirst() {
+    while block.count < limit, loop.work.replays > 0, let message = remembered.popFirst() {
+      guard group.key.options.matches(message, work: &loop.work.replays) else { continue }
       block.append { Self.write(message, subscription: id, isRemembered: true, to: &$0) }
     }
     if remembered.isEmpty {

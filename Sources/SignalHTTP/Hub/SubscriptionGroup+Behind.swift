@@ -31,7 +31,7 @@ extension SubscriptionGroup {
   func drained(_ member: Membership, on loop: isolated EventLoop) -> Bool {
     // Another of the same client may just have ended it, and with it this one.
     guard member.place != nil else { return false }
-    if isPaced, loop.now < nextFlush {
+    if isInCommit || (isPaced && loop.now < nextFlush) {
       progress.schedule(self, on: loop)
       return false
     }
@@ -109,14 +109,14 @@ final class HubProgress {
     loop.needTurn(at: group.nextFlush)
   }
 
-  /// Takes out the groups whose time has come.
+  /// Takes out the groups whose time has come, but for those that have a part of a commit.
   func takeDue(on loop: isolated EventLoop) -> [SubscriptionGroup] {
     let now = loop.now
     guard earliest <= now else { return [] }
     var due: [SubscriptionGroup] = []
     var later: [SubscriptionGroup] = []
     for group in scheduled {
-      if group.nextFlush <= now { due.append(group) } else { later.append(group) }
+      if group.nextFlush <= now, !group.isInCommit { due.append(group) } else { later.append(group) }
     }
     for group in due { group.isScheduled = false }
     scheduled = later
@@ -126,10 +126,16 @@ final class HubProgress {
   }
 }
 
-/// Bounds of what a hub remembers for its subscribers.
+/// Bounds of what a hub does and remembers for its subscribers.
 struct HubLimits {
   /// Paths of which one subscription with a deadband remembers what was told.
   var deadbandPaths: Int
   /// Bytes kept for one subscription that is behind.
   var conflatedBytes: Int
+  /// Evaluations of a filter that cost no more than this are not counted.
+  var cheapFilterWork: Int
+  /// What the others may cost in a second, for one connection.
+  var filterWork: Int
+  /// The same for all connections of the loop.
+  var loopFilterWork: Int
 }

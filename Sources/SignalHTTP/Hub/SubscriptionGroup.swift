@@ -20,8 +20,11 @@ final class SubscriptionGroup {
   /// Whether events go into the block as they are, for all members.
   private var isDirect: Bool
   private var isTouched = false
-  /// Set by the hub while it routes one commit.
+  /// Set by the hub while it routes a commit of which the group has been given something: nothing is delivered then, and
+  /// nobody falls behind or catches up, because the rest of it may come in a later turn.
   var isInCommit = false
+  /// Whether the filter's last evaluation was so expensive that somebody has to pay for the next.
+  var isExpensive = false
   let isPaced: Bool
   let writer: LiveEventWriter
   /// Members that joined at this revision or before it have nothing to get that is older.
@@ -70,7 +73,25 @@ final class SubscriptionGroup {
 
   private func updateDirect() { isDirect = isPlain && behind.isEmpty }
 
+  /// Begins anew for its next member, after the last has left.
+  func begin(limits: HubLimits, now: UInt64) {
+    block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
+    pending = Conflation(key.options)
+    deadband = key.options.delivery.deadband.map { DeadbandState($0, limit: limits.deadbandPaths) }
+    newestJoin = 0
+    nextFlush = 0
+    lastEvent = now
+  }
+
   // MARK: Members
+
+  /// A member whose connection has not spent yet what its filters may cost; nil when there is none among the first few.
+  func payer(within limit: Int, at now: UInt64) -> Membership? {
+    members.prefix(Self.askedPayers).first { $0.canPay(within: limit, at: now) }
+      ?? behind.prefix(Self.askedPayers).first { $0.canPay(within: limit, at: now) }
+  }
+
+  static let askedPayers = 8
 
   func join(_ membership: Membership) {
     deadband?.join(
@@ -202,6 +223,7 @@ final class SubscriptionGroup {
   }
 
   func sendBookmark(_ revision: Revision, on loop: isolated EventLoop) {
+    guard !isInCommit else { return }
     // What is pending of a paced group may be older than the beginning of a member that would get it then.
     if pending.isEmpty { for place in behind.indices.reversed() where behind[place].isIdle { rejoin(behind[place]) } }
     // A member whose snapshot is newer than what has been routed is told at the next occasion, and so is everyone

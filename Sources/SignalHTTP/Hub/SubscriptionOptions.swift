@@ -88,9 +88,13 @@ struct SubscriptionOptions: Hashable {
   }
 
   /// What the subscriber sees of a property at rest; nil when it is not to be told.
-  func see(_ stored: StoredValue) -> JSONText? {
-    if let filter, !filter.holds(forStored: stored) { return nil }
+  ///
+  /// - Parameter work: What that has cost is taken from it.
+  func see(_ stored: StoredValue, work: inout Int) -> JSONText? {
+    work -= WorkCost.property
+    if let filter, !filter.holds(forStored: stored, work: &work) { return nil }
     guard let pointer else { return stored.value }
+    work -= WorkCost.tree(of: stored.value)
     let tree = JSONTree(stored.value)
     return tree.node(at: pointer).map { tree.text(of: $0) }
   }

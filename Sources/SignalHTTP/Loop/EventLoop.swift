@@ -128,6 +128,10 @@ public actor EventLoop {
   private(set) var isDraining = false
   /// When what has not drained is dropped.
   private var drainDeadline = UInt64.max
+  /// Participants have work that did not fit into this turn: the next begins at once.
+  private var hasWorkLeft = false
+  /// What this turn may still spend on what strangers' expressions cost.
+  var work: TurnWork
   /// Called once, when draining has closed the last connection.
   private var whenDrained: (@Sendable () -> Void)?
 
@@ -139,8 +143,11 @@ public actor EventLoop {
 
   /// Makes a loop; it runs until `stop`.
   ///
-  /// - Parameter sweepMilliseconds: How often deadlines are looked at; a timeout is late by at most this.
-  init(label: String, sweepMilliseconds: Int) throws(SystemError) {
+  /// - Parameters:
+  ///   - sweepMilliseconds: How often deadlines are looked at; a timeout is late by at most this.
+  ///   - turnWork: What each kind of work may cost in a turn; see `TurnWork`.
+  init(label: String, sweepMilliseconds: Int, turnWork: Int = TurnWork.defaultLimit) throws(SystemError) {
+    work = TurnWork(limit: turnWork)
     executor = try LoopExecutor(label: label)
     readiness = try Readiness()
     timerDescriptor = creadiness_make_timer()
@@ -174,13 +181,15 @@ public actor EventLoop {
   private func runTurns() {
     repeat {
       let again = toProceed
-      let hasWork = !again.isEmpty || !dirty.isEmpty || !passing.isEmpty
+      let hasWork = !again.isEmpty || !dirty.isEmpty || !passing.isEmpty || hasWorkLeft
+      hasWorkLeft = false
       // Whoever else wants the processor has it first, and there is more to do when it is ours again: to sleep for one
       // event at a time costs two changes of threads and a waking for each.
       if !hasWork { sched_yield() }
       let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
       if events == 0 && !hasWork { return }
       now = monotonicNanoseconds()
+      work.begin()
       for participant in participants { participant.turnBegins(on: self) }
       dispatch(events)
       for work in executor.take() {
@@ -265,6 +274,9 @@ public actor EventLoop {
     for member in flushing { member.flush(on: self) }
     flushing.removeAll(keepingCapacity: true)
   }
+
+  /// Asks for another turn right behind this one: a participant has spent what it may in one, and has more to do.
+  func continueInNextTurn() { hasWorkLeft = true }
 
   /// Adds a participant, for as long as the loop runs.
   func addParticipant(_ participant: any TurnParticipant) { participants.append(participant) }

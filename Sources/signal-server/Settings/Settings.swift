@@ -128,7 +128,24 @@ extension Settings {
       "live.filter-nodes", \.live.expressions.nodes, 1...100_000, "literals, names and operators of an expression"),
     .integer("live.filter-depth", \.live.expressions.depth, 1...128, "nesting of parentheses in an expression"),
     .integer(
-      "live.filter-budget", \.live.expressions.budget, 1...1_000_000_000, "work of one evaluation, in units of 5 ns"),
+      "live.filter-budget", \.live.limits.filterBudget, 1...1_000_000_000,
+      "work of one evaluation, in steps of about 10 ns"),
+    .integer("live.formula-budget", \.live.expressions.budget, 1...1_000_000_000, "the same of a formula"),
+    .integer(
+      "live.filter-work", \.live.limits.filterWork, 1...1_000_000_000,
+      "work of a connection's expensive filters in a second"
+    ).untilRestart,
+    .integer(
+      "live.loop-filter-work", \.live.limits.loopFilterWork, 1...1_000_000_000,
+      "the same of all connections of a loop"
+    ).untilRestart,
+    .integer(
+      "live.cheap-filter-work", \.live.limits.cheapFilterWork, 0...1_000_000_000,
+      "what an evaluation costs that is not counted"
+    ).untilRestart,
+    .integer("live.request-work", \.live.limits.requestWork, 1...1_000_000_000, "work of one list or explanation"),
+    .integer("live.turn-work", \.limits.turnWork, 1...1_000_000_000, "work before others have their turn")
+      .untilRestart,
     .bytes(
       "live.filter-created", \.live.expressions.created, 1...1 << 30, "text and elements that one evaluation makes"),
     .integer(

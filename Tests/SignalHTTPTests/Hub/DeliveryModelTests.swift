@@ -71,6 +71,7 @@ private final class DeliveryRun {
   /// The clients that are connected, by what they have asked for.
   private var groups: [SubscriptionGroup.Key: ModelGroup] = [:]
   /// Whether the hub keeps in mind all paths, so that the model can tell what each deadband lets through.
+  private let isSliced: Bool
   private let isExact: Bool
   /// From when on a client has taken everything.
   private var readsSince: [ObjectIdentifier: UInt64] = [:]
@@ -81,13 +82,16 @@ private final class DeliveryRun {
 
   init(seed: UInt64, on loop: isolated EventLoop) {
     random = SplitMix(state: seed)
+    // Some of them have to stop in the midst of commits.
+    isSliced = seed % 2 == 0
+    loop.work = TurnWork(limit: isSliced ? Int(seed % 7) + 1 : 100_000)
     isExact = seed % 4 != 0
     // A history of a few changes is often shorter than an absence.
     let history = seed % 3 == 0 ? 6 : 64
     test = HubUnderTest(
       store: .forTests(limits: StoreLimits(historyChanges: history), timers: timers), bookmark: .milliseconds(700),
       pace: Replay.Pace(snapshotBytes: 200, turnProperties: 5),
-      limits: HubLimits(deadbandPaths: isExact ? 100 : 4, conflatedBytes: 1200), on: loop)
+      limits: .forTests(deadbandPaths: isExact ? 100 : 4, conflatedBytes: 1200), on: loop)
     expiries.follow(test.store)
   }
 
@@ -245,7 +249,8 @@ private final class DeliveryRun {
     } else if client.hasEnded {
       outcome.ended += 1
       disconnect(client)
-    } else if !connection.isBlocked {
+    } else if !connection.isBlocked, !isSliced {
+      // What is routed over several turns may come an interval later.
       try client.checkPrompt(loop.now, since: readsSince[ObjectIdentifier(client)] ?? 0)
       if client.options.delivery.maxRate == nil { try client.checkTruth(state) }
     }

@@ -63,6 +63,11 @@ final class FakeConnection: Subscriber, Outlet {
     subscriptions.removeAll()
   }
 
+  var filterWork: RecentWork {
+    get { subscriptions.filterWork }
+    set { subscriptions.filterWork = newValue }
+  }
+
   func waitsForRoom() { subscriptions.waitForRoom() }
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) {
@@ -78,6 +83,7 @@ final class FakeConnection: Subscriber, Outlet {
       guard !isBlocked else { return }
       for (bytes, time) in output { received += Self.messages(in: bytes, wire, time) }
       output = []
+      loop.work.replays = loop.work.limit
     } while subscriptions.proceed(on: loop)
   }
 
@@ -127,9 +133,12 @@ extension String {
 extension HubLimits {
   /// The defaults, or what is given instead.
   static func forTests(
-    deadbandPaths: Int = LiveLimits().deadbandPaths, conflatedBytes: Int = LiveLimits().conflatedBytes
+    deadbandPaths: Int = LiveLimits().deadbandPaths, conflatedBytes: Int = LiveLimits().conflatedBytes,
+    filterWork: Int = LiveLimits().filterWork
   ) -> HubLimits {
-    HubLimits(deadbandPaths: deadbandPaths, conflatedBytes: conflatedBytes)
+    HubLimits(
+      deadbandPaths: deadbandPaths, conflatedBytes: conflatedBytes, cheapFilterWork: LiveLimits().cheapFilterWork,
+      filterWork: filterWork, loopFilterWork: LiveLimits().loopFilterWork)
   }
 }
 
@@ -142,11 +151,13 @@ final class HubUnderTest {
   init(
     store: PropertyStore = .forTests(), bookmark: Duration = .seconds(3600),
     pace: Replay.Pace = Replay.Pace(snapshotBytes: 64 << 10, turnProperties: 10_000), limits: HubLimits = .forTests(),
-    on loop: isolated EventLoop
+    filterFailed: (@Sendable (PropertyPath, Int) -> Void)? = nil, on loop: isolated EventLoop
   ) {
     self.store = store
     loop.now = 1_000_000_000_000
-    hub = Hub(store: store, bookmarkInterval: bookmark, pace: pace, limits: limits, loop: loop)
+    hub = Hub(
+      store: store, bookmarkInterval: bookmark, pace: pace, limits: limits, filterFailed: filterFailed,
+      loop: loop)
   }
 
   func connect(highWaterMark: Int = 1 << 20) -> FakeConnection {
@@ -160,9 +171,15 @@ final class HubUnderTest {
     connections.removeAll { $0 === connection }
   }
 
-  /// One turn of the loop, so much later than the last.
+  /// One turn of the loop, so much later than the last, and those that it takes until nothing is left to do.
   func turn(after milliseconds: UInt64 = 0, on loop: isolated EventLoop) {
     loop.now += milliseconds * 1_000_000
+    repeat { slice(on: loop) } while hub.hasWorkLeft
+  }
+
+  /// One turn, in which not all may be done.
+  func slice(on loop: isolated EventLoop) {
+    loop.work.begin()
     hub.turnBegins(on: loop)
     hub.turnEnds(on: loop)
     for connection in connections { connection.flush(on: loop) }

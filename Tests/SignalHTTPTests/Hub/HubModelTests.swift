@@ -28,6 +28,7 @@ private final class Probe: Subscriber, Outlet {
   var outlet: any Outlet { self }
   func send(_ block: [UInt8], on loop: isolated EventLoop) { bytes += block }
   func tooSlow(on loop: isolated EventLoop) {}
+  var filterWork = RecentWork()
   func waitsForRoom() {}
   func ended(_ membership: Membership, on loop: isolated EventLoop) {}
 
@@ -105,6 +106,8 @@ private final class Play {
 
   init(seed: UInt64, on loop: isolated EventLoop) {
     random = SplitMix(state: seed)
+    // Some of them have to stop in the midst of commits.
+    if seed % 2 == 0 { loop.work = TurnWork(limit: Int(seed % 7) + 1) }
     hub = Hub(
       store: store, bookmarkInterval: .seconds(3600), pace: Replay.Pace(snapshotBytes: 200, turnProperties: 5),
       limits: .forTests(), loop: loop)
@@ -200,9 +203,13 @@ private final class Play {
   }
 
   private func turn(_ step: Int, on loop: isolated EventLoop) -> String? {
-    hub.turnBegins(on: loop)
-    hub.turnEnds(on: loop)
+    repeat {
+      loop.work.begin()
+      hub.turnBegins(on: loop)
+      hub.turnEnds(on: loop)
+    } while hub.hasWorkLeft
     for subscription in subscriptions {
+      loop.work.replays = .max
       while subscription.membership?.isReplaying == true { subscription.membership?.proceed(on: loop) }
       let got = subscription.probe.takeMessages()
       if got != subscription.expected {

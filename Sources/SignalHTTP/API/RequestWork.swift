@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+/// The work of a request that may take more than one turn has for it (`docs/protocol.md` §2.2, §2.8).
+protocol RequestWork: AnyObject {
+  /// Goes on; true when it is done.
+  ///
+  /// It does at least one step, and no further one when nothing is left.
+  ///
+  /// - Parameter work: What that has cost is taken from it, in the units of `TurnWork`.
+  func proceed(_ work: inout Int) -> Bool
+
+  /// Lets go of all that it holds, because it has to wait for its turn: it begins anew then.
+  func restart()
+
+  /// Writes the response: of all of it, or of what has been done.
+  func answer(_ response: inout ResponseWriter)
+}
+
+/// The requests of one loop whose work goes on over several turns.
+///
+/// One that is done with its first slice is answered at once. Of the others a few are under way, each with an equal share
+/// of the turn, and the rest wait in order, holding nothing: what a request has made so far takes memory.
+final class RequestQueue: TurnParticipant {
+  /// Requests that are under way at once.
+  static let underWay = 8
+
+  private var queue: [QueuedRequest] = []
+  private let willAnswer: () -> Void
+
+  /// - Parameter willAnswer: Called before an answer that comes later is written.
+  init(willAnswer: @escaping () -> Void) { self.willAnswer = willAnswer }
+
+  /// Begins a request.
+  ///
+  /// - Returns: Its wait, unless it is done.
+  func begin(
+    _ work: any RequestWork, limit: Int, responder: HTTPResponder, on loop: isolated EventLoop
+  ) -> (any RequestWait)? {
+    let request = QueuedRequest(work, limit: limit, responder, willAnswer)
+    if loop.work.requests > 0 {
+      if request.proceed(loop.work.requests / 2, &loop.work.requests) { return nil }
+      if queue.count >= Self.underWay { request.restart() }
+    }
+    queue.append(request)
+    loop.continueInNextTurn()
+    return request
+  }
+
+  func turnBegins(on loop: isolated EventLoop) {}
+
+  func turnEnds(on loop: isolated EventLoop) {
+    guard !queue.isEmpty else { return }
+    queue.removeAll { $0.isOver }
+    guard !queue.isEmpty else { return }
+    let turn = queue.prefix(Self.underWay)
+    // Also when requests of this turn have used up theirs.
+    let share = max(1, loop.work.limit / 2 / turn.count)
+    for request in turn where request.proceed(share, &loop.work.requests) {
+      request.answer(on: loop)
+    }
+    queue.removeAll { $0.isOver }
+    if !queue.isEmpty { loop.continueInNextTurn() }
+  }
+}
+
+/// One request in the queue.
+private final class QueuedRequest: RequestWait {
+  private let work: any RequestWork
+  private let limit: Int
+  private var left: Int
+  private let responder: HTTPResponder
+  private let willAnswer: () -> Void
+  /// It has been answered, or nobody waits for it any more.
+  private(set) var isOver = false
+
+  init(_ work: any RequestWork, limit: Int, _ responder: HTTPResponder, _ willAnswer: @escaping () -> Void) {
+    self.willAnswer = willAnswer
+    self.work = work
+    self.limit = limit
+    left = limit
+    self.responder = responder
+  }
+
+  /// Does so much; true when it is done, or when all has been spent that the request may cost.
+  func proceed(_ share: Int, _ spent: inout Int) -> Bool {
+    let granted = min(share, left)
+    var rest = granted
+    let isDone = work.proceed(&rest)
+    left -= granted - rest
+    spent -= granted - rest
+    return isDone || left <= 0
+  }
+
+  func restart() {
+    work.restart()
+    left = limit
+  }
+
+  func answer(on loop: isolated EventLoop) {
+    isOver = true
+    willAnswer()
+    responder.respond(on: loop) { _, response in work.answer(&response) }
+  }
+
+  func timeIsUp(on loop: isolated EventLoop) {
+    // A step, if there has been none: an answer says how far it has come.
+    var step = 1
+    _ = work.proceed(&step)
+    answer(on: loop)
+  }
+
+  func abandoned(on loop: isolated EventLoop) {
+    isOver = true
+    work.restart()
+  }
+}
