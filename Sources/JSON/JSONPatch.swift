@@ -25,14 +25,14 @@ public struct JSONPatch: Sendable {
   public struct Limits: Sendable, Equatable {
     /// Most operations; 1000 unless told otherwise.
     public var operations: Int
-    /// Elements and members that all operations together may pass, compare or move; 500 000 unless told otherwise,
+    /// Elements and members that all operations together may pass, compare or move; 600 000 unless told otherwise,
     /// some tens of milliseconds.
     public var work: Int
     /// Bounds of the result.
     public var result: JSONLimits
 
     /// Limits that differ from the defaults in what is named.
-    public init(operations: Int = 1000, work: Int = 500_000, result: JSONLimits = JSONLimits()) {
+    public init(operations: Int = 1000, work: Int = 600_000, result: JSONLimits = JSONLimits()) {
       self.operations = operations
       self.work = work
       self.result = result

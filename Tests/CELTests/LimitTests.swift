@@ -102,7 +102,8 @@ import Testing
     #expect(used > 1000 && used < 10_000)
     budget = 100_000
     #expect(program.evaluate(long, budget: &budget) == .success(.bool(true)))
-    #expect(100_000 - budget == used)
+    // As much, and a little for the value that is handed out.
+    #expect((used..<used + 20).contains(100_000 - budget))
     budget = 100_000
     #expect(program.match(short, budget: &budget) == .yes)
     #expect((1..<used).contains(100_000 - budget), "Also what never loops costs something.")

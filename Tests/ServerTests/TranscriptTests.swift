@@ -98,7 +98,8 @@ import Testing
 
   @Test func `every code is in a transcript, but for those of a limit that is reached`() {
     let ofLimits: Set<Problem.Code> = [
-      .bodyTooLarge, .contended, .formulaTooDeep, .storeFull, .tooManyComputed, .tooManyHeld, .tooManyInputs, .tooManyOperations,
+      .bodyTooLarge, .contended, .formulaTooDeep, .storeFull, .tooManyComputed, .tooManyHeld, .tooManyInputs,
+      .tooManyOperations,
       .tooManyPatterns,
       .tooManySubscriptions,
     ]

@@ -38,6 +38,12 @@ final class Commands {
   var epoch: Epoch { store.epoch }
   /// The revision of the last change.
   var revision: Revision { store.revision }
+  /// Whether changes are told later than they are made.
+  var holdsBack: Bool { store.holdsBack }
+  /// Calls `body` with the last record of whose changes everybody has been told, from whichever thread tells it.
+  func observeAnnouncements(_ body: @escaping @Sendable (UInt64) -> Void) -> Subscription {
+    store.announced.subscribe(body)
+  }
   /// How many records the store has made.
   var records: UInt64 { store.records }
   /// The limits of the store.

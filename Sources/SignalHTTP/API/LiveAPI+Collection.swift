@@ -5,8 +5,8 @@ import SignalStore
 /// The list (`docs/protocol.md` §2.2), transactions (§2.3) and the beginning of an event stream (§2.4).
 extension LiveAPI {
   func listProperties(
-    _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
-    as caller: Caller, on loop: isolated EventLoop
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder, as caller: Caller,
+    on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     let query = try Query(head, ["match", "where", "limit", "after"])
     let limits = service.configuration.limits
@@ -25,7 +25,7 @@ extension LiveAPI {
       throw .problem(Problem(.notAcceptable, "The list is application/json or application/x-ndjson."))
     }
     let page = PropertyListPage(
-      of: { [commands = service.commands] in commands.snapshot(as: caller) },
+      service.commands, caller,
       PropertyListPage.Request(
         patterns: patterns.isEmpty ? [.all] : patterns, filter: filter, after: after, limit: limit, asLines: type == 1),
       limits)

@@ -18,8 +18,8 @@ extension LiveAPI {
     var text: [UInt8] = []
     if !request.isFormula, let filter = explainFilter(request, to: &text), filter.isListable {
       let trial = FilterTrial(
-        filter, on: request.patterns, of: { [commands = service.commands] in commands.snapshot(as: caller) },
-        budget: service.configuration.limits.turnProperties, explanation: text)
+        filter, on: request.patterns, service.commands, caller,
+        properties: service.configuration.limits.turnProperties, explanation: text)
       return answer(with: trial, &response, responder, on: loop)
     }
     if request.isFormula { explainFormula(request.expression, as: caller, to: &text) }
@@ -142,19 +142,24 @@ private final class FilterTrial: RequestWork {
 
   private let filter: Filter
   private let patterns: [PathPattern]
-  /// Of what it is tried, when it is begun.
-  private let snapshot: () -> StoreSnapshot
-  private let budget: Int
+  private let commands: Commands
+  private let caller: Caller
+  /// Properties that are looked at.
+  private let properties: Int
   /// What has been said before.
   private let explanation: [UInt8]
   /// nil before it has begun.
   private var progress: Progress?
 
-  init(_ filter: Filter, on patterns: [PathPattern], of snapshot: @escaping () -> StoreSnapshot, budget: Int, explanation: [UInt8]) {
+  init(
+    _ filter: Filter, on patterns: [PathPattern], _ commands: Commands, _ caller: Caller, properties: Int,
+    explanation: [UInt8]
+  ) {
     self.filter = filter
     self.patterns = patterns
-    self.snapshot = snapshot
-    self.budget = budget
+    self.commands = commands
+    self.caller = caller
+    self.properties = properties
     self.explanation = explanation
   }
 
@@ -186,8 +191,8 @@ private final class FilterTrial: RequestWork {
 
   private func takeProgress() -> Progress {
     if let progress = progress.take() { return progress }
-    let snapshot = snapshot()
-    return Progress(cursor: snapshot.cursor, scan: snapshot.scan(match: patterns), budget: budget)
+    let snapshot = commands.snapshot(as: caller)
+    return Progress(cursor: snapshot.cursor, scan: snapshot.scan(match: patterns), budget: properties)
   }
 
   func answer(_ response: inout ResponseWriter) {

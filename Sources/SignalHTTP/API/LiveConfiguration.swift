@@ -43,7 +43,7 @@ public struct LiveLimits: Sendable, Equatable {
   public var patchOperations = JSONPatch.Limits().operations
   /// Elements and members that the operations of one JSON Patch may pass, compare or move.
   ///
-  /// Default 500 000, some milliseconds.
+  /// Default 600 000, some milliseconds.
   public var patchWork = JSONPatch.Limits().work
   /// What one evaluation of a filter or of a condition may cost, in the units of `CELLimits.budget`, which
   /// bounds it as well, and formulas alone.

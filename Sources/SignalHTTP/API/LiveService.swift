@@ -26,7 +26,7 @@ final class LiveService {
     observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
     commands = Commands(store, configuration)
-    gate = store.holdsBack ? AnswerGate(loop: loop) : nil
+    gate = commands.holdsBack ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate, commands] in gate?.depend(on: commands.records) }
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
@@ -41,7 +41,7 @@ final class LiveService {
       pace: Replay.Pace(snapshotBytes: live.snapshotBytes, turnProperties: live.turnProperties), limits: hubLimits,
       watchers: watchers, filterFailed: Self.filterFailed(observer), loop: loop)
     waits = PropertyWaits(
-      store: store, turnProperties: live.turnProperties, loopFilterWork: live.loopFilterWork,
+      store: store, turnProperties: live.turnProperties, filterWork: live.loopFilterWork,
       cheapFilterWork: live.cheapFilterWork, loop: loop)
     loop.addParticipant(hub)
     loop.addParticipant(waits)
@@ -50,7 +50,7 @@ final class LiveService {
     loop.addParticipant(signalHub)
     if let gate {
       loop.addParticipant(gate)
-      announcements = store.announced.subscribe { [mark = gate.mark] in mark.advance(to: $0) }
+      announcements = commands.observeAnnouncements { [mark = gate.mark] in mark.advance(to: $0) }
     }
   }
 

@@ -13,8 +13,8 @@ final class PropertyListPage: RequestWork {
     let asLines: Bool
   }
 
-  /// Of what the page is made, when it is begun.
-  private let snapshot: () -> StoreSnapshot
+  private let commands: Commands
+  private let caller: Caller
   private let request: Request
   private let limits: LiveLimits
   /// nil before it has begun.
@@ -40,8 +40,9 @@ final class PropertyListPage: RequestWork {
     }
   }
 
-  init(of snapshot: @escaping () -> StoreSnapshot, _ request: Request, _ limits: LiveLimits) {
-    self.snapshot = snapshot
+  init(_ commands: Commands, _ caller: Caller, _ request: Request, _ limits: LiveLimits) {
+    self.commands = commands
+    self.caller = caller
     self.request = request
     self.limits = limits
   }
@@ -71,7 +72,9 @@ final class PropertyListPage: RequestWork {
     return false
   }
 
-  private func takeProgress() -> Progress { madeProgress.take() ?? Progress(snapshot(), request, limits) }
+  private func takeProgress() -> Progress {
+    madeProgress.take() ?? Progress(commands.snapshot(as: caller), request, limits)
+  }
 
   private func append(_ stored: StoredValue, to text: inout [UInt8], isFirst: Bool) {
     if !request.asLines, !isFirst { text.append(UInt8(ascii: ",")) }

@@ -69,7 +69,7 @@ final class PropertyWaits: TurnParticipant {
 
   private let store: PropertyStore
   private let turnProperties: Int
-  private let loopFilterWork: Int
+  private let filterWork: Int
   private let cheapFilterWork: Int
   private let changes: AwaitedChanges
   private var waits: [PropertyPath: [PropertyWait]] = [:]
@@ -86,12 +86,12 @@ final class PropertyWaits: TurnParticipant {
 
   /// - Parameters:
   ///   - turnProperties: Changes of the history that are looked at for one request.
-  ///   - loopFilterWork: What expensive conditions may cost in a second.
+  ///   - filterWork: What expensive conditions may cost in a second.
   ///   - cheapFilterWork: A condition that costs no more is not counted.
-  init(store: PropertyStore, turnProperties: Int, loopFilterWork: Int, cheapFilterWork: Int, loop: isolated EventLoop) {
+  init(store: PropertyStore, turnProperties: Int, filterWork: Int, cheapFilterWork: Int, loop: isolated EventLoop) {
     self.store = store
     self.turnProperties = turnProperties
-    self.loopFilterWork = loopFilterWork
+    self.filterWork = filterWork
     self.cheapFilterWork = cheapFilterWork
     changes = AwaitedChanges { [weak loop] in loop?.wake() }
   }
@@ -230,7 +230,7 @@ final class PropertyWaits: TurnParticipant {
     loop.work.waits -= WorkCost.candidate
     guard change.change.revision > wait.began else { return false }
     guard let until = wait.condition.until else { return true }
-    guard recent.isWithin(loopFilterWork, at: loop.now) else { return false }
+    guard recent.isWithin(filterWork, at: loop.now) else { return false }
     let (before, evaluated) = (change.work, change.evaluated)
     let isMet = until.holds(forNew: &change)
     loop.work.waits -= change.work - before

@@ -25,6 +25,8 @@ final class Hub: TurnParticipant {
   private var freeGroups: [Int] = []
   /// Groups that have lost a member, once for each: what is known of their patterns is brought up to date in turns' ends.
   private var departures = Departures()
+  /// What may still be spent in this turn on counting those out at once.
+  private var countsLeft: Int
   private var indexes: [SubscriptionGroup.Key: Int] = [:]
   private let progress: HubProgress
   /// Up to where every group has given its members everything: `routed`, except within the end of a turn, and while a
@@ -50,6 +52,7 @@ final class Hub: TurnParticipant {
     self.pace = pace
     self.limits = limits
     progress = HubProgress(epoch: store.epoch)
+    countsLeft = loop.work.limit
     bookmarkNanoseconds = max(1, bookmarkInterval.nanosecondsClamped)
     shortestBookmark = bookmarkNanoseconds
     mailbox = Mailbox { [weak loop] in loop?.wake() }
@@ -87,21 +90,31 @@ final class Hub: TurnParticipant {
 
   /// Ends a subscription: nothing is sent to it any more.
   ///
-  /// What else there is to do is done at the end of this turn, or over several when thousands end at once: a group
-  /// without members stays until then.
+  /// It is no longer counted among the watchers, unless thousands end at once. What else there is to do is done at the end
+  /// of this turn, or over several: a group without members stays until then.
   func cancel(_ membership: Membership) {
-    guard membership.group.leave(membership) else { return }
-    departures.add(membership.group)
+    let group = membership.group
+    guard group.leave(membership) else { return }
+    let isCounted = countsLeft > 0
+    if isCounted {
+      let patterns = group.key.options.patterns
+      countsLeft -= Departures.cost * patterns.count
+      watchers.remove(patterns)
+    }
+    departures.add(group, isCounted: isCounted)
   }
 
   /// Whether the last turn has not done all that there was to do.
   var hasWorkLeft: Bool { routing.first != nil || !departures.isEmpty }
 
   private func settleDepartures(on loop: isolated EventLoop) {
-    while loop.work.endings > 0, let group = departures.next() {
-      let patterns = group.key.options.patterns
-      loop.work.endings -= Departures.cost * (1 + patterns.count)
-      watchers.remove(patterns)
+    while loop.work.endings > 0, let (group, isCounted) = departures.next() {
+      loop.work.endings -= Departures.cost
+      if !isCounted {
+        let patterns = group.key.options.patterns
+        loop.work.endings -= Departures.cost * patterns.count
+        watchers.remove(patterns)
+      }
       guard group.isEmpty, groups[group.index] === group else { continue }
       finder.remove(group)
       indexes[group.key] = nil
@@ -170,7 +183,10 @@ final class Hub: TurnParticipant {
 
   // MARK: Routing
 
-  func turnBegins(on loop: isolated EventLoop) { mailbox.ownerWillTake() }
+  func turnBegins(on loop: isolated EventLoop) {
+    mailbox.ownerWillTake()
+    countsLeft = loop.work.limit
+  }
 
   func turnEnds(on loop: isolated EventLoop) {
     if !departures.isEmpty { settleDepartures(on: loop) }

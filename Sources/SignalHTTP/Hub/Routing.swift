@@ -85,19 +85,20 @@ struct Routing {
   }
 }
 
-/// Subscriptions that have ended, and of which the trie and the counts still know: their groups, first in, first out.
+/// Subscriptions that have ended, and of which the trie may still know, and the watchers, unless they have been counted
+/// out: their groups, first in, first out.
 struct Departures {
   /// What it costs to take out one, and as much for each of its patterns, in the units of `TurnWork`.
   static let cost = 150
 
-  private var groups: [SubscriptionGroup] = []
+  private var groups: [(group: SubscriptionGroup, isCounted: Bool)] = []
   private var taken = 0
 
   var isEmpty: Bool { groups.isEmpty }
 
-  mutating func add(_ group: SubscriptionGroup) { groups.append(group) }
+  mutating func add(_ group: SubscriptionGroup, isCounted: Bool) { groups.append((group, isCounted)) }
 
-  mutating func next() -> SubscriptionGroup? {
+  mutating func next() -> (group: SubscriptionGroup, isCounted: Bool)? {
     guard taken < groups.count else {
       groups.removeAll(keepingCapacity: groups.capacity <= 4096)
       taken = 0

@@ -17,7 +17,9 @@ extension Judge {
     // Refused before anything is done.
     for index in operations.indices where outcomes[index] != .unchanged {
       guard case .define(let formula) = operations[index].action else { continue }
-      if formula.inputs.count > limits.formulaInputs { throw .tooManyInputs(operation: index, limit: limits.formulaInputs) }
+      if formula.inputs.count > limits.formulaInputs {
+        throw .tooManyInputs(operation: index, limit: limits.formulaInputs)
+      }
       budget.units -= (formula.inputs.count + 1) * FormulaBudget.definition
       if budget.units < 0 { throw .tooMuchFormulaWork(operation: index) }
     }

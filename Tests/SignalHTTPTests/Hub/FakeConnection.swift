@@ -136,9 +136,10 @@ extension HubLimits {
     deadbandPaths: Int = LiveLimits().deadbandPaths, conflatedBytes: Int = LiveLimits().conflatedBytes,
     filterWork: Int = LiveLimits().filterWork
   ) -> HubLimits {
-    HubLimits(
-      deadbandPaths: deadbandPaths, conflatedBytes: conflatedBytes, cheapFilterWork: LiveLimits().cheapFilterWork,
-      filterWork: filterWork, loopFilterWork: LiveLimits().loopFilterWork)
+    let live = LiveLimits()
+    return HubLimits(
+      deadbandPaths: deadbandPaths, conflatedBytes: conflatedBytes, cheapFilterWork: live.cheapFilterWork,
+      filterWork: filterWork, loopFilterWork: live.loopFilterWork)
   }
 }
 

@@ -6,7 +6,9 @@ import Testing
 
 @testable import SignalStore
 
-/// The records of random runs, applied to a second replica. `REPLAY_RUNS` says how many; seeds count from `REPLAY_SEED`.
+/// The records of random runs, applied to a second replica.
+///
+/// `REPLAY_RUNS` says how many; seeds count from `REPLAY_SEED`.
 @Suite("Records") struct ReplayTests {
   private static let runs = ProcessInfo.processInfo.environment["REPLAY_RUNS"].flatMap { UInt64($0) } ?? 300
   private static let firstSeed = ProcessInfo.processInfo.environment["REPLAY_SEED"].flatMap { UInt64($0) } ?? 1
