@@ -38,6 +38,10 @@ let package = Package(
     .target(name: "Signals", path: "Sources/SignalStore/Signals", swiftSettings: strict),
     .target(
       name: "SignalStore", dependencies: ["JSON", "Signals"], exclude: ["README.md", "Signals"], swiftSettings: strict),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .target(
+      name: "SignalJournal", dependencies: ["CSQLite", "JSON", "SignalStore", "Signals"], exclude: ["README.md"],
+      swiftSettings: strict),
     .target(name: "CReadiness"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -69,6 +73,16 @@ let package = Package(
     .target(name: "CAllocations", path: "Tests/CAllocations"),
     .testTarget(
       name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "Signals", "SignalStore"],
+      swiftSettings: strict),
+    .target(name: "CStorageFaults", dependencies: ["CSQLite"], path: "Tests/CStorageFaults"),
+    .executableTarget(
+      name: "journal-writer", dependencies: ["JSON", "SignalJournal", "SignalStore", "Signals"],
+      path: "Tests/journal-writer", swiftSettings: strict),
+    .testTarget(
+      name: "SignalJournalTests",
+      dependencies: [
+        "CSQLite", "CStorageFaults", "JSON", "SignalJournal", "SignalStore", "Signals", "journal-writer",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "SignalHTTPTests",

@@ -11,6 +11,7 @@ enum Floors {
     "CEL": ["JSON", "Synchronization"],
     "Signals": ["Synchronization", "Dispatch", "Glibc"],
     "SignalStore": ["JSON", "Signals", "Synchronization", "Dispatch", "Glibc"],
+    "SignalJournal": ["JSON", "Signals", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CSQLite"],
     "SignalHTTP": ["JSON", "CEL", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL"],
     "signal-server": [
       "JSON", "CEL", "SignalStore", "SignalHTTP", "ArgumentParser", "Logging", "FoundationEssentials",

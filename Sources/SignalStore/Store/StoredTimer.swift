@@ -24,7 +24,7 @@ package final class StoredTimer: Sendable {
   }
 
   /// The timer when it has fired; nil when that was the last time.
-  func fired(count: Int) -> StoredTimer? {
+  package func fired(count: Int) -> StoredTimer? {
     guard case .every = schedule else { return nil }
     return StoredTimer(path: path, schedule: schedule, message: message, start: start, count: count)
   }

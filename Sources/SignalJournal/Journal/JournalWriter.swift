@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+
+internal import SignalStore
+
+/// What the thread that writes the journal does: one row, one commit and one sync for whatever has come.
+// Used by one thread at a time: the one that recovers, and then its own.
+final class JournalWriter: @unchecked Sendable {
+  private let journal: Journal
+  private let file: JournalFile
+  private let mark: SmallFile
+  private let epoch: Epoch
+  private let level: JournalLevel
+  private let keeper: StateKeeper
+  private let checkpointer: Checkpointer
+  private var place: JournalPlace
+  private var deletedThrough: UInt64
+  private var writer = RecordWriter()
+
+  init(
+    _ journal: Journal, _ file: JournalFile, after place: JournalPlace, mark: SmallFile, epoch: Epoch,
+    level: JournalLevel, keeper: StateKeeper, checkpointer: Checkpointer
+  ) {
+    self.journal = journal
+    self.file = file
+    self.place = place
+    self.mark = mark
+    self.epoch = epoch
+    self.level = level
+    self.keeper = keeper
+    self.checkpointer = checkpointer
+    deletedThrough = 0
+  }
+
+  /// Writes until the journal is closed, and leaves the files as a start wants them.
+  ///
+  /// - Returns: Why not everything is in the files that was taken; nil when it is.
+  func run() -> StorageError? {
+    var failure: StorageError?
+    var spare: [Record] = []
+    while failure == nil, let (records, bytes) = journal.take(spare: spare) {
+      failure = write(records, bytes)
+      spare = records
+      // Released by this thread, and without a lock; the storage is kept unless it has become large.
+      spare.removeAll(keepingCapacity: records.count <= 1 << 14)
+    }
+    if failure == nil, case .failed(let error) = journal.health { failure = error }
+    let keeperFailure = keeper.close(isFailed: failure != nil)
+    failure = failure ?? keeperFailure
+    if failure == nil {
+      do throws(StorageError) { try finish() } catch { failure = error }
+    }
+    checkpointer.close()
+    return failure
+  }
+
+  private func write(_ records: [Record], _ bytes: Int) -> StorageError? {
+    var index = 0
+    while index < records.count {
+      let row = row(of: records, from: &index)
+      if let error = append(row) { return error }
+      level.add(bytes: row.records.count, work: row.work)
+      mark.write(DurableMark(epoch: epoch, position: place.position, revision: place.revision).bytes)
+      journal.reached(
+        Journal.Place(position: place.position, revision: place.revision),
+        releasing: index == records.count ? bytes : 0)
+    }
+    if file.database.frames >= journal.limits.logFrames { checkpointer.request() }
+    if keeper.isNeeded { keeper.request() }
+    return nil
+  }
+
+  /// As many records as a row takes.
+  private func row(of records: [Record], from index: inout Int) -> JournalRow {
+    writer.clear()
+    let first = place.position + 1
+    var (last, revision, time, changes) = (place.position, place.revision, place.time, 0)
+    while index < records.count, writer.bytes.count < journal.limits.rowBytes {
+      let record = records[index]
+      writer.append(record)
+      if case .commit(let commit) = record {
+        (revision, time) = (commit.revision, commit.time)
+        changes += commit.count
+      }
+      last += 1
+      index += 1
+    }
+    return JournalRow(
+      first: first, last: last, after: place.revision, through: revision, time: time, changes: changes,
+      records: writer.bytes)
+  }
+
+  /// Makes a row durable, however long that takes; a disk that is full is asked again and again.
+  private func append(_ row: JournalRow) -> StorageError? {
+    var isLast = false
+    while true {
+      do throws(StorageError) {
+        if checkpointer.takeRest() { try file.database.checkpoint() }
+        let unneeded = level.coveredThrough
+        let (end, deleted) = try file.append(
+          row, after: place, deletingThrough: unneeded > deletedThrough ? unneeded : nil,
+          limit: JournalLimits.deletedRows)
+        place = end
+        if deleted < JournalLimits.deletedRows { deletedThrough = unneeded }
+        journal.set(.ok)
+        return nil
+      } catch {
+        guard error.isTemporary else {
+          journal.set(.failed(error))
+          return error
+        }
+        journal.set(.full(error))
+        if isLast { return error }
+        isLast = !journal.waitForRetry()
+      }
+    }
+  }
+
+  /// Notes that nothing is missing.
+  private func finish() throws(StorageError) {
+    while try file.delete(through: level.coveredThrough, limit: 256) > 0 {}
+    try file.close(at: place.position)
+    try file.database.checkpoint()
+  }
+}

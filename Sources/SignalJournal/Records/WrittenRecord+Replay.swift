@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+
+internal import SignalStore
+
+extension WrittenRecord {
+  /// The record as the store made it, whose replica is as it was then; nil when the two do not fit.
+  func record(in replica: borrowing Replica) -> Record? {
+    switch self {
+    case .other(let record): return record
+    case .commit(let commit):
+      var changes: [Change] = []
+      changes.reserveCapacity(commit.changes.count)
+      for change in commit.changes {
+        switch change {
+        case .set(let new): changes.append(Change(set: new, replacing: replica.tree.value(at: new.path)))
+        case .end(let path, let op):
+          guard let old = replica.tree.value(at: path) else { return nil }
+          changes.append(
+            op == .delete
+              ? Change(delete: old, revision: commit.revision, time: commit.time)
+              : Change(end: old, by: op, revision: commit.revision, time: commit.time))
+        }
+      }
+      guard let first = changes.first else { return nil }
+      return .commit(changes.count == 1 ? Commit(first) : Commit(first, rest: Array(changes.dropFirst())))
+    }
+  }
+}
+
+extension JournalRow {
+  /// Applies the records to a replica that is as it was before them.
+  func replay(to replica: inout Replica, from file: String) throws(StorageError) {
+    try forEachRecord(in: file) { written throws(StorageError) in
+      guard let record = written.record(in: replica) else {
+        throw .damaged(
+          .init(
+            file, "the row at position \(first)", "it removes what is not there", after: replica.revision))
+      }
+      replica.apply(record)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+
+internal import Dispatch
+internal import SignalStore
+internal import Synchronization
+
+/// Brings the state further, on a thread of its own, by what is in the journal.
+///
+/// It leaves as much in the journal as the store keeps for those who resume: read at a start, these records are the history
+/// again, each change with what it has displaced, which only the state before them can tell.
+// The files are used by the thread only; everything else is shared as it may be.
+final class StateKeeper: @unchecked Sendable {
+  private struct Wish {
+    var isWanted = false
+    var isClosing = false
+    var isFailed = false
+  }
+
+  private let state: StateFile
+  /// The journal by a connection of its own.
+  private let rows: JournalFile
+  private let level: JournalLevel
+  private let limits: JournalLimits
+  /// What stays in the journal, and at which amount of work it gets shorter.
+  private let history: (changes: Int, bytes: Int, records: Int)
+  private let mostWork: Int
+  private let failed: @Sendable (StorageError) -> Void
+  private let wish = Mutex(Wish())
+  private let wake = DispatchSemaphore(value: 0)
+  private let thread = Mutex<WorkerThread?>(nil)
+  private let result = Mutex<StorageError?>(nil)
+
+  init(
+    _ state: StateFile, rows: JournalFile, level: JournalLevel, limits: JournalLimits, store: StoreLimits,
+    failed: @escaping @Sendable (StorageError) -> Void
+  ) {
+    self.state = state
+    self.rows = rows
+    self.level = level
+    self.limits = limits
+    // What stays has to be less than what makes it begin.
+    mostWork = max(limits.journalChanges, 4 * store.historyChanges)
+    history = (store.historyChanges, min(store.historyBytes, limits.journalBytes / 4), mostWork / 2)
+    self.failed = failed
+  }
+
+  func start() {
+    thread.withLock { $0 = WorkerThread { self.run() } }
+  }
+
+  /// Whether so much is in the journal that a part of it should go over into the state.
+  var isNeeded: Bool {
+    level.bytes > limits.journalBytes / 2 || level.work > mostWork
+  }
+
+  /// Begins, unless it is at it.
+  func request() {
+    let isNew = wish.withLock { wish in
+      defer { wish.isWanted = true }
+      return !wish.isWanted
+    }
+    if isNew { wake.signal() }
+  }
+
+  /// Brings the state as far as it goes, and ends the thread.
+  ///
+  /// - Parameter isFailed: Nothing is to be written any more.
+  /// - Returns: Why that was not possible.
+  func close(isFailed: Bool) -> StorageError? {
+    wish.withLock { wish in
+      wish.isClosing = true
+      wish.isFailed = isFailed
+    }
+    wake.signal()
+    thread.withLock { $0 }?.join()
+    return result.withLock { $0 }
+  }
+
+  private func run() {
+    while true {
+      wake.wait()
+      let wish = wish.withLock { $0 }
+      if wish.isFailed { return }
+      do throws(StorageError) {
+        try advance()
+        self.wish.withLock { $0.isWanted = false }
+        if wish.isClosing { return }
+      } catch {
+        if wish.isClosing { return result.withLock { $0 = error } }
+        guard error.isTemporary else { return failed(error) }
+        // The journal has it all; when it has grown to its limit, writes are refused.
+        _ = wake.wait(timeout: .now() + limits.retryInterval.dispatch)
+        wake.signal()
+      }
+    }
+  }
+
+  /// Takes over what is behind the history, in transactions of bounded size.
+  private func advance() throws(StorageError) {
+    let goal = try rows.position(beforeNewest: history.changes, bytes: history.bytes, records: history.records)
+    guard state.head.journal.position < goal else { return }
+    while state.head.journal.position < goal {
+      var changes = StateChanges()
+      var (bytes, work) = (0, 0)
+      let end = try rows.read(after: state.head.journal) { row throws(StorageError) in
+        try row.forEachRecord(in: rows.database.file) { record throws(StorageError) in
+          try changes.apply(record) { path throws(StorageError) in try state.timer(at: path) }
+        }
+        bytes += row.records.count
+        work += row.work
+        return row.last < goal && bytes < limits.transactionBytes
+      }
+      try state.apply(changes, through: end)
+      level.cover(bytes: bytes, work: work, through: end.position)
+    }
+    try state.database.checkpoint()
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+internal import Glibc
+internal import SignalStore
+
+/// The files of a folder, opened and known to belong together.
+struct DataFolder {
+  let journal: JournalFile
+  let state: StateFile
+
+  /// Opens the files; those of a new folder are made.
+  init(_ configuration: StorageConfiguration) throws(StorageError) {
+    let folder = configuration.folder
+    let (journalPath, statePath) = (folder + "/" + DataFile.journal.name, folder + "/" + DataFile.state.name)
+    // The journal is made first, so a state without one has lost it.
+    if !SystemCall.exists(journalPath), SystemCall.exists(statePath) {
+      throw .damaged(.init(journalPath, "the file", "it is missing"))
+    }
+    if configuration.isReadOnly, !SystemCall.exists(journalPath) {
+      throw .system(operation: "open", file: journalPath, code: ENOENT)
+    }
+    let access = DataFolder.access(configuration)
+    let (journal, isNewJournal) = try DataFile.journal.open(in: folder, access, system: configuration.system)
+    if isNewJournal {
+      if SystemCall.size(statePath) > 0 || configuration.isReadOnly {
+        throw .damaged(.init(journalPath, "the file", "it is empty"))
+      }
+      try journal.prepareForWriting(logLimit: JournalLimits.logBytes)
+      try DataFile.journal.create(journal) { () throws(StorageError) in
+        try journal.prepare("INSERT INTO storage VALUES (?, NULL)").run(.text(DataFolder.newIdentity()))
+      }
+    }
+    let (state, isNewState) = try DataFile.state.open(
+      in: folder, access, system: configuration.system, cache: JournalLimits.stateCache)
+    let rows = try JournalFile(journal)
+    let identity = try rows.identity()
+    if isNewState {
+      // A journal without a start was made and then left, by a crash.
+      guard try rows.generations().isEmpty, !configuration.isReadOnly else {
+        throw .damaged(.init(statePath, "the file", "it is empty or missing"))
+      }
+      try state.prepareForWriting(logLimit: JournalLimits.logBytes)
+      try DataFile.state.create(state) { () throws(StorageError) in try StateHead(identity: identity).write(state) }
+      try SystemCall.syncFolder(folder)
+    }
+    if !configuration.isReadOnly {
+      try journal.prepareForWriting(logLimit: JournalLimits.logBytes)
+      try state.prepareForWriting(logLimit: JournalLimits.logBytes)
+    }
+    self.journal = rows
+    self.state = try StateFile(state)
+    guard self.state.head.identity == identity else {
+      throw .damaged(.init(statePath, "the table state", "it belongs to the journal of another folder"))
+    }
+  }
+
+  /// Everything in the files, as far as it is whole.
+  ///
+  /// - Returns: The replica, and the end of the journal.
+  func load(epoch: Epoch, limits: StoreLimits) throws(StorageError) -> (Replica, JournalPlace) {
+    var replica = try state.load(epoch: epoch, limits: limits)
+    let start = state.head.journal
+    let end = try journal.read(after: start, isComplete: true) { row throws(StorageError) in
+      try row.replay(to: &replica, from: journal.database.file)
+      return true
+    }
+    if let last = try journal.lastPosition(), last < start.position {
+      throw .damaged(
+        .init(
+          state.database.file, "the table state",
+          "it goes to position \(start.position), and the journal only to \(last)", after: start.revision))
+    }
+    return (replica, end)
+  }
+
+  /// SQLite needs to write beside a file that others may be writing; where nobody can, there are no others.
+  private static func access(_ configuration: StorageConfiguration) -> Database.Access {
+    guard configuration.isReadOnly else { return .write }
+    return SystemCall.isWritable(configuration.folder) ? .read : .immutable
+  }
+
+  private static func newIdentity() -> [UInt8] {
+    let text = String(UInt64.random(in: .min ... .max), radix: 36)
+    return Array(text.utf8)
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package import SignalStore
+
+/// What a folder holds, read and checked, and the beginning of a new epoch in it.
+///
+///     let recovery = try Recovery(StorageConfiguration(folder: "/var/lib/signal-server"))
+///     let storage = try recovery.start()
+///     let store = PropertyStore(restoring: recovery.takeReplica(), sink: storage.journal, compile: compile)
+///     ...
+///     storage.close()
+///
+/// 1. It reads the state, and then what the journal has behind it. Both are checked to the last byte; what is not as it was
+///    written is thrown as ``StorageError/damaged(_:)``, and nothing is changed.
+/// 2. What a crash has cut off is at the end: whole records, and without a hole. When it was said to be durable,
+///    ``lost`` says so.
+/// 3. The new epoch is durable when the initializer returns, so that no cursor of it is ever given twice.
+package final class Recovery {
+  /// Something that was said to be durable and is not there: the disk has not kept it, or the files are older.
+  package struct Loss: Equatable, Sendable {
+    /// The epoch that said so.
+    package let epoch: Epoch
+    /// What it said.
+    package let told: Revision
+    /// What is there.
+    package let recovered: Revision
+    /// How many records are missing; 0 when only the epoch is.
+    package let records: UInt64
+  }
+
+  /// The present epoch and those before it.
+  package let ancestry: Ancestry
+  /// Whether everything was written when the folder was used last; true for a new one.
+  package let isClean: Bool
+  /// What was lost, as far as that is known.
+  package let lost: Loss?
+  /// The position of the last record.
+  package var position: UInt64 { place.position }
+  private var replica: Replica?
+  private let configuration: StorageConfiguration
+  private var open: Open?
+  private let place: JournalPlace
+
+  /// What is handed over to those who write.
+  private struct Open {
+    let lock: FolderLock?
+    let files: DataFolder
+    let mark: SmallFile?
+  }
+
+  /// Reads a folder and begins an epoch in it; one that is read-only gets an epoch that is not written down.
+  package init(_ configuration: StorageConfiguration, now: Timestamp = .now) throws(StorageError) {
+    self.configuration = configuration
+    let folder = configuration.folder
+    if !configuration.isReadOnly { try SystemCall.makeFolder(folder) }
+    let lock = configuration.isReadOnly ? try FolderLock(reading: folder) : try FolderLock(folder)
+    let files = try DataFolder(configuration)
+    let epoch = Epoch.random()
+    (replica, place) = try files.load(epoch: epoch, limits: configuration.store)
+    let generations = try files.journal.generations()
+    let closed = try files.journal.closedPosition()
+    isClean = generations.isEmpty || closed == place.position
+    let current = Ancestry.Generation(epoch: epoch, after: place.revision, position: place.position, time: now)
+    ancestry = Ancestry(generations.suffix(Ancestry.limit - 1) + [current])
+    let mark = try SmallFile.mark(in: folder, canWrite: !configuration.isReadOnly)
+    lost = Recovery.loss(mark?.read(DurableMark.size), place, generations)
+    if !configuration.isReadOnly {
+      try files.journal.begin(current)
+      // What was lost has been noticed; from here on it counts anew.
+      mark?.write(DurableMark(epoch: epoch, position: place.position, revision: place.revision).bytes)
+    }
+    open = Open(lock: lock, files: files, mark: mark)
+  }
+
+  /// What the store goes on with; to be taken once, so that no second copy makes the first one expensive to change.
+  package func takeReplica() -> Replica {
+    defer { replica = nil }
+    guard let replica else { preconditionFailure("A replica is taken once.") }
+    return replica
+  }
+
+  /// Begins to write what a store records from now on; to be called once.
+  package func start(_ observer: Journal.Observer = Journal.Observer()) throws(StorageError) -> Storage {
+    guard let open, let lock = open.lock, let mark = open.mark, !configuration.isReadOnly else {
+      preconditionFailure("What is read-only is not written, and what is written has one writer.")
+    }
+    self.open = nil
+    return try Storage(
+      configuration, lock: lock, files: open.files, mark: mark, after: place, epoch: ancestry.current.epoch, observer)
+  }
+
+  private static func loss(_ bytes: [UInt8]?, _ place: JournalPlace, _ generations: [Ancestry.Generation]) -> Loss? {
+    guard let mark = bytes.flatMap({ DurableMark($0) }) else { return nil }
+    let isKnown = generations.contains { $0.epoch == mark.epoch }
+    if isKnown, mark.position <= place.position { return nil }
+    let records = mark.position > place.position ? mark.position - place.position : 0
+    return Loss(epoch: mark.epoch, told: mark.revision, recovered: place.revision, records: records)
+  }
+}
+
+extension SmallFile {
+  /// The file of the ``DurableMark``; nil when there is none to be read.
+  fileprivate static func mark(in folder: String, canWrite: Bool) throws(StorageError) -> SmallFile? {
+    let path = folder + "/" + DurableMark.name
+    return canWrite || SystemCall.exists(path) ? try SmallFile(path, canWrite: canWrite) : nil
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package import SignalStore
+
+/// Why a folder cannot be used, or not any more.
+package enum StorageError: Error, Equatable, Sendable {
+  /// Another process has it; its number, if it has written it down.
+  case locked(folder: String, process: Int32?)
+  /// What is in a file is not what was written.
+  case damaged(Damage)
+  /// A file was written by a later version of this program.
+  case newerFormat(file: String, format: Int64, newest: Int64)
+  /// A file that is not ours has the name of one of ours.
+  case foreign(file: String)
+  /// SQLite could not do something, though what it has read is sound.
+  case database(DatabaseError)
+  /// The system could not do something with a file or folder.
+  case system(operation: String, file: String, code: Int32)
+
+  /// Something in a file that was not written so.
+  package struct Damage: Error, Equatable, Sendable {
+    /// The file.
+    package let file: String
+    /// Where in it: "row 1041 of the journal".
+    package let place: String
+    /// What is wrong: "the checksum does not match".
+    package let reason: String
+    /// The revisions from which on nothing can be trusted, as far as it is known.
+    package let after: Revision?
+
+    package init(_ file: String, _ place: String, _ reason: String, after: Revision? = nil) {
+      self.file = file
+      self.place = place
+      self.reason = reason
+      self.after = after
+    }
+  }
+
+  init(_ error: DatabaseError) {
+    self =
+      switch error.kind {
+      case .damaged: .damaged(Damage(error.file, error.operation, error.message))
+      case .full, .access, .failed: .database(error)
+      }
+  }
+
+  /// Whether the same may succeed later, because all that is missing is room on the disk.
+  package var isTemporary: Bool { if case .database(let error) = self { error.kind == .full } else { false } }
+}
+
+extension StorageError: CustomStringConvertible {
+  /// One line for the operator.
+  package var description: String {
+    switch self {
+    case .locked(let folder, let process):
+      "\(folder) is in use by \(process.map { "process \($0)" } ?? "another process")"
+    case .damaged(let damage):
+      "\(damage.file) is damaged: \(damage.place): \(damage.reason)"
+        + (damage.after.map { "; sound up to revision \($0)" } ?? "")
+    case .newerFormat(let file, let format, let newest):
+      "\(file) has format \(format), written by a later version; this one reads formats up to \(newest)"
+    case .foreign(let file): "\(file) was not written by this program"
+    case .database(let error): error.description
+    case .system(let operation, let file, let code): "\(file): \(operation): \(SystemCall.message(code))"
+    }
+  }
+}

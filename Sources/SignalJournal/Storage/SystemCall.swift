@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+internal import Glibc
+
+/// The system calls on files that SQLite does not make for us.
+enum SystemCall {
+  /// The system's own words for an `errno`.
+  static func message(_ code: Int32) -> String {
+    // strerror's buffer is copied into the String before anything else can call it on this thread.
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+  }
+
+  /// Makes a folder, whose parent is there, unless it is there.
+  static func makeFolder(_ path: String) throws(StorageError) {
+    // The names in this file live as long as the calls.
+    if unsafe mkdir(path, 0o750) != 0, errno != EEXIST { throw failure("make the folder", path) }
+  }
+
+  /// Makes sure that the names in a folder outlive a loss of power.
+  static func syncFolder(_ path: String) throws(StorageError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("open the folder", path) }
+    defer { close(descriptor) }
+    // Some file systems have nothing to sync for a folder, and say so.
+    if fsync(descriptor) != 0, errno != EINVAL { throw failure("sync the folder", path) }
+  }
+
+  static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+  static func isWritable(_ path: String) -> Bool { unsafe access(path, W_OK) == 0 }
+
+  /// How many bytes a file has; 0 when it cannot be found.
+  static func size(_ path: String) -> Int {
+    var status = stat()
+    // The pointer is that of the local variable.
+    return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
+  }
+
+  static func failure(_ operation: String, _ file: String) -> StorageError {
+    .system(operation: operation, file: file, code: errno)
+  }
+}
+
+/// A file that a few bytes are read from and written to, closed when it is let go of.
+final class SmallFile: Sendable {
+  let path: String
+  private let descriptor: Int32
+
+  init(_ path: String, canWrite: Bool) throws(StorageError) {
+    self.path = path
+    descriptor = unsafe open(path, (canWrite ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0o640)
+    guard descriptor >= 0 else { throw SystemCall.failure("open", path) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Takes the lock of the file, for as long as it is open; false when somebody else has it.
+  ///
+  /// - Parameter isShared: Whether others may have it that also share it.
+  func lock(isShared: Bool = false) throws(StorageError) -> Bool {
+    if flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 { return true }
+    if errno == EWOULDBLOCK { return false }
+    throw SystemCall.failure("lock", path)
+  }
+
+  /// The bytes from the beginning on, at most so many.
+  func read(_ count: Int) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      // What cannot be read is not there.
+      filled = max(0, unsafe pread(descriptor, buffer.baseAddress, count, 0))
+    }
+  }
+
+  /// Puts bytes at the beginning; false when that is not possible.
+  @discardableResult
+  func write(_ bytes: [UInt8]) -> Bool {
+    unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) } == bytes.count
+  }
+
+  func truncate() { _ = ftruncate(descriptor, 0) }
+}
