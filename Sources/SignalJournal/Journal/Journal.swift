@@ -13,7 +13,8 @@ internal import Synchronization
 /// 3. After each sync it calls `durable` with the last position and revision that are; these only grow. No lock is held.
 /// 4. When the disk is full, the group stays where it is and is tried again each second; records are taken meanwhile, but
 ///    ``health`` says so, and who sees it should refuse to write.
-/// 5. When a sync has failed, nothing is written any more: `durable` is not called again, and records are dropped.
+/// 5. When a sync has failed, of whichever file, nothing is written any more and records are dropped; `durable` is not called
+///    for what was written after that.
 package final class Journal: RecordSink {
   /// How the journal is.
   package enum Health: Equatable, Sendable {

@@ -58,6 +58,8 @@ final class JournalWriter: @unchecked Sendable {
     while index < records.count {
       let row = row(of: records, from: &index)
       if let error = append(row) { return error }
+      // Another thread may have found that a file of the folder cannot be trusted.
+      if case .failed(let error) = journal.health { return error }
       level.add(bytes: row.records.count, work: row.work)
       mark.write(DurableMark(epoch: epoch, position: place.position, revision: place.revision).bytes)
       journal.reached(
