@@ -57,7 +57,7 @@ let package = Package(
     .executableTarget(
       name: "signal-server",
       dependencies: [
-        "CEL", "CYAML", "JSON", "SignalHTTP", "SignalStore", "Signals",
+        "CEL", "CYAML", "JSON", "SignalHTTP", "SignalJournal", "SignalStore", "Signals",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],

@@ -14,7 +14,7 @@ enum Floors {
     "SignalJournal": ["JSON", "Signals", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CSQLite"],
     "SignalHTTP": ["JSON", "CEL", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL"],
     "signal-server": [
-      "JSON", "CEL", "SignalStore", "SignalHTTP", "ArgumentParser", "Logging", "FoundationEssentials",
+      "JSON", "CEL", "SignalStore", "SignalHTTP", "SignalJournal", "ArgumentParser", "Logging", "FoundationEssentials",
       "Synchronization",
       "Dispatch", "Glibc",
     ],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
-import SignalStore
+package import SignalStore
 
 /// What is done when a connection ends.
 extension Commands {
@@ -54,5 +54,15 @@ extension Commands {
     let tree = JSONTree(command)
     guard var members = JSONMembers(tree, tree.root, of: "a command") else { return [] }
     return (try? DisconnectOperation.operations(&members, tree, configuration)) ?? []
+  }
+}
+
+extension PropertyStore {
+  /// Executes what connections of an earlier process have registered for their end, and releases what they held.
+  ///
+  /// Once, before a server of this store begins.
+  package func endEarlierConnections(_ configuration: LiveConfiguration) {
+    let commands = Commands(self, configuration)
+    for holder in holders { commands.end(Caller(holder: holder)) }
   }
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 import CEL
 import JSON
-import SignalStore
+package import SignalStore
+
+extension Commands {
+  /// Compiles the text of a formula and says what it reads.
+  func formula(_ source: String) throws(Problem) -> Formula { try configuration.formula(source) }
+}
 
 /// Formulas of computed properties in CEL: `properties["kitchen/temperature"] * 1.8 + 32.0`.
-extension Commands {
+extension LiveConfiguration {
   private static let formulaEnvironment = CELEnvironment(variables: [CELVariable(lookup: "properties")])
 
   /// How many bytes of JSON are parsed, or written, in the time of one unit of a ``FormulaBudget``.
@@ -21,20 +26,29 @@ extension Commands {
     return try formula(program)
   }
 
+  /// Compiles the text of a formula that was kept.
+  package func keptFormula(_ source: String) throws(FormulaError) -> Formula {
+    do throws(Problem) {
+      return try formula(source)
+    } catch {
+      throw FormulaError(error.detail)
+    }
+  }
+
   func formulaProgram(_ source: String) throws(CELError) -> Program {
-    try Program(compiling: source, environment: Self.formulaEnvironment, limits: configuration.expressions)
+    try Program(compiling: source, environment: Self.formulaEnvironment, limits: expressions)
   }
 
   func formula(_ program: Program) throws(Problem) -> Formula {
     var inputs: [PropertyPath] = []
     for key in program.lookupKeys {
       do throws(PathError) {
-        inputs.append(try PropertyPath(key, limits: configuration.paths))
+        inputs.append(try PropertyPath(key, limits: paths))
       } catch {
         throw Problem(.badFormula, "\"\(key)\" is not the path of a property: \(error)")
       }
     }
-    return Formula(source: program.source, inputs: inputs) { [inputs, values = configuration.values] read, budget in
+    return Formula(source: program.source, inputs: inputs) { [inputs, values] read, budget in
       Self.compute(program, inputs.map(read), limits: values, &budget)
     }
   }

@@ -30,6 +30,9 @@ extension Commands {
     case .tooMuchFormulaWork(let operation): return refusal(.tooManyComputed, operation)
     case .tooManyHeld(let operation, _): return refusal(.tooManyHeld, operation)
     case .tooManyRemembered, .tooManyTimers: return Problem(.storeFull, error.description)
+    case .notKept(.full): return Problem(.diskFull, error.description)
+    case .notKept(.slow): return Problem(.storageSlow, error.description)
+    case .notKept(.failed): return Problem(.storageFailed, error.description)
     case .badTimer: return Problem(.badDuration, error.description)
     case .badTimeToLive(let operation, _):
       let problem = Problem(.badDuration, error.description)

@@ -47,8 +47,8 @@ extension Commands {
   /// The write as the store takes it.
   func operation(of request: OperationRequest) throws(Problem) -> PropertyStore.Operation {
     switch request.effect {
-    case .apply(let action): PropertyStore.Operation(action, request.path, if: request.condition)
-    case .define(let source): .define(request.path, try formula(source), if: request.condition)
+    case .apply(let action): PropertyStore.Operation(action, request.path, if: store.present(request.condition))
+    case .define(let source): .define(request.path, try formula(source), if: store.present(request.condition))
     }
   }
 
@@ -64,6 +64,7 @@ extension Commands {
     _ make: (StoredValue?, Revision) throws(Problem) -> PropertyStore.Operation.Action
   ) throws(Problem) -> OperationResult {
     let filter = try source.map { source throws(Problem) in try conditionFilter(source) }
+    let condition = store.present(condition)
     for _ in 0..<Self.writeAttempts {
       let (current, revision) = store.read(bytes: path.bytes.span)
       if needsValue, current == nil { throw notFound(path, at: revision) }
@@ -97,7 +98,7 @@ extension Commands {
       for (index, filter) in filters {
         let wanted = requests[index]
         let (current, revision) = store.read(bytes: wanted.path.bytes.span)
-        guard wanted.condition.holds(for: current, in: store.epoch), filter.holds(forPath: wanted.path, current) else {
+        guard store.present(wanted.condition).holds(for: current, in: store.epoch), filter.holds(forPath: wanted.path, current) else {
           throw preconditionFailed(current, at: revision).of(operation: index)
         }
         operations[index].condition = present(current)

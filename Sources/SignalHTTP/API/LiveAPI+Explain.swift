@@ -52,13 +52,13 @@ extension LiveAPI {
   private func explainFormula(_ source: String, as caller: Caller, to text: inout [UInt8]) {
     let program: Program
     do throws(CELError) {
-      program = try service.commands.formulaProgram(source)
+      program = try service.configuration.formulaProgram(source)
     } catch {
       return appendInvalid(error.message, error, in: source, to: &text)
     }
     let formula: Formula
     do throws(Problem) {
-      formula = try service.commands.formula(program)
+      formula = try service.configuration.formula(program)
     } catch {
       return appendInvalid(error.detail, nil, in: source, to: &text)
     }

@@ -56,6 +56,9 @@ struct Problem: Error {
     case tooManyHeld = "too_many_held"
     case tooManyInputs = "too_many_inputs"
     case formulaTooDeep = "formula_too_deep"
+    case diskFull = "disk_full"
+    case storageSlow = "storage_slow"
+    case storageFailed = "storage_failed"
 
     /// The HTTP status, also as a member of the problem.
     var status: Int {
@@ -75,8 +78,8 @@ struct Problem: Error {
       case .unsupportedEncoding, .unsupportedPatch: 415
       case .misdirected: 421
       case .notImplemented: 501
-      case .contended: 503
-      case .storeFull, .tooManyComputed: 507
+      case .contended, .storageSlow, .storageFailed: 503
+      case .storeFull, .tooManyComputed, .diskFull: 507
       }
     }
 
@@ -128,11 +131,19 @@ struct Problem: Error {
       case .tooManyHeld: "The connection holds too many properties"
       case .tooManyInputs: "The formula reads too many properties"
       case .formulaTooDeep: "The formula depends on others over too many steps"
+      case .diskFull: "There is no room on the disk"
+      case .storageSlow: "The disk is slower than the writers"
+      case .storageFailed: "The disk has failed"
       }
     }
 
     /// Whether the same request may succeed later without being changed.
-    var isTemporary: Bool { self == .storeFull || self == .contended }
+    var isTemporary: Bool {
+      switch self {
+      case .storeFull, .contended, .diskFull, .storageSlow: true
+      default: false
+      }
+    }
   }
 
   let code: Code

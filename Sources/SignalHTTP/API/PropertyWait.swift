@@ -146,7 +146,7 @@ final class PropertyWaits: TurnParticipant {
     _ path: PropertyPath, _ condition: PropertyWait.Condition, _ found: StoredValue?, _ revision: Revision,
     work: inout Int
   ) -> Bool {
-    let isNewer = condition.since.map { isChanged(path, found, after: $0, at: revision) } ?? true
+    let isNewer = condition.since.map { isChanged(path, found, after: store.present($0), at: revision) } ?? true
     return isNewer && (condition.until?.holds(forPath: path, found, work: &work) ?? true)
   }
 

@@ -217,4 +217,6 @@ enum ResetReason: String {
   case history
   /// The store has never been there.
   case future
+  /// It has been there, but what came until then was lost: a crash between two syncs, or a backup that was restored.
+  case lost
 }

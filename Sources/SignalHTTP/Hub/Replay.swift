@@ -59,6 +59,7 @@ final class Replay {
     // What the client was told last of a path is not known: the first change is told, and the band begins there.
     deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.deadbandPaths) }
     block = FrameBlock(key.wire, epoch: store.epoch, isCounted: key.isCounted)
+    let since = since.map(store.present)
     if let since, let missed = store.changes(since: since) {
       recovered = true
       isSnapshot = false
@@ -71,7 +72,8 @@ final class Replay {
     position = snapshot.revision
     recovered = since == nil ? nil : false
     reset = since.map { since in
-      since.epoch != store.epoch ? .epoch : since.revision > snapshot.revision ? .future : .history
+      store.isLost(since)
+        ? .lost : since.epoch != store.epoch ? .epoch : since.revision > snapshot.revision ? .future : .history
     }
     isSnapshot = initial || since != nil
     if isSnapshot {

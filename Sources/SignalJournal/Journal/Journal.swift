@@ -124,6 +124,15 @@ package final class Journal: RecordSink {
   /// How the journal is.
   package var health: Health { state.withLock { $0 } }
 
+  /// Why nothing should be written now.
+  package var refusal: StorageRefusal? {
+    switch health {
+    case .ok: isFull ? .slow : nil
+    case .full: .full
+    case .failed: .failed
+    }
+  }
+
   /// Makes what has been taken durable now, also when there is an interval.
   package func hurry() {
     wakeWriter { $0.isHurried = true }

@@ -34,7 +34,7 @@ package struct Ancestry: Equatable, Sendable {
   /// Every start that is remembered, the present one last; never empty.
   package let generations: [Generation]
   /// For each epoch that has ended, the last revision of it that is still part of the history.
-  private let ends: [Epoch: Revision]
+  package let ends: [Epoch: Revision]
 
   /// - Parameter generations: In the order of the starts, the present one last.
   init(_ generations: [Generation]) {

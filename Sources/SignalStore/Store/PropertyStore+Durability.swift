@@ -32,4 +32,26 @@ extension PropertyStore {
     signals.messages.deliver()
     announced.send(record)
   }
+
+  // MARK: Epochs
+
+  /// The same place by the name of the present epoch, when it is one of an earlier epoch that is still part of the history;
+  /// otherwise the cursor as it is.
+  package func present(_ cursor: Cursor) -> Cursor {
+    guard cursor.epoch != epoch, let end = ancestors[cursor.epoch], cursor.revision <= end else { return cursor }
+    return Cursor(epoch: epoch, revision: cursor.revision)
+  }
+
+  /// The same condition by the name of the present epoch.
+  package func present(_ condition: Condition) -> Condition {
+    switch condition {
+    case .matches(let cursor): .matches(present(cursor))
+    case .matchesAny(let cursors): .matchesAny(cursors.map(present))
+    case .noneMatch(let cursors): .noneMatch(cursors.map(present))
+    case .any, .exists, .absent, .unmodifiedSince: condition
+    }
+  }
+
+  /// Whether the cursor is behind the end of an earlier epoch: what it names was lost.
+  package func isLost(_ cursor: Cursor) -> Bool { ancestors[cursor.epoch].map { cursor.revision > $0 } ?? false }
 }

@@ -42,9 +42,12 @@ extension PropertyStore {
   /// - Parameters:
   ///   - compile: Makes a formula of its text, as the store knows no language.
   ///   - sink: Takes the records from the first of this store on, also those of rule 1.
+  ///   - record: The number of the last record that was made before, when changes are told by ``announce(through:)``; nil
+  ///     when they are told at once.
+  ///   - ancestors: Of each earlier epoch the last revision that is part of this history.
   package convenience init(
     restoring replica: Replica, limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
-    sink: (any RecordSink)? = nil, clock: @escaping @Sendable () -> Timestamp = { .now },
+    sink: (any RecordSink)? = nil, holdingBackAfter record: UInt64? = nil, ancestors: [Epoch: Revision] = [:], clock: @escaping @Sendable () -> Timestamp = { .now },
     compile: (String) throws(FormulaError) -> Formula
   ) {
     // A clock that begins in 1970 is not believed to be before what has happened.
@@ -52,10 +55,11 @@ extension PropertyStore {
     var restoration = Restoration(replica, limits: limits)
     restoration.resume(at: now, compile)
     let lastHolder = restoration.holders.map(\.number).max() ?? 0
-    self.init(restoration.state, lastHolder: lastHolder, timers: timers, clock: clock)
+    self.init(restoration.state, lastHolder: lastHolder, ancestors: ancestors, timers: timers, clock: clock)
     let running = restoration.timers(at: now, on: timers)
     let dropped = shared.state.withLock { state in
       state.sink = sink
+      state.announcements = record.map { Announcements(after: $0) }
       for timer in running { state.running[timer.path] = timer }
       return restoration.overdue.map { path in
         var units = 0
@@ -63,6 +67,7 @@ extension PropertyStore {
       }
     }
     withExtendedLifetime(dropped) {}
+    commits.deliver()
     for timer in running { self.timers.start(timer) }
     setAlarm()
   }

@@ -55,6 +55,8 @@ public final class PropertyStore: Sendable {
   package let commits: Signal<Commit>
   /// Sends the number of the last record of whose changes everybody has been told, when that is later than they are made.
   package let announced = Signal<UInt64>()
+  /// Of each earlier epoch the last revision that is part of this history.
+  let ancestors: [Epoch: Revision]
   let router: ChangeRouter
 
   let holderCounter: HolderCounter
@@ -80,8 +82,10 @@ public final class PropertyStore: Sendable {
 
   /// Makes a store of a state; what the state says of timers and leases is set going by the caller.
   init(
-    _ state: StoreState, lastHolder: UInt64, timers: any TimerClock, clock: @escaping @Sendable () -> Timestamp
+    _ state: StoreState, lastHolder: UInt64, ancestors: [Epoch: Revision] = [:], timers: any TimerClock,
+    clock: @escaping @Sendable () -> Timestamp
   ) {
+    self.ancestors = ancestors
     epoch = state.replica.epoch
     limits = state.judge.limits
     self.clock = clock

@@ -34,4 +34,12 @@ package protocol RecordSink: AnyObject, Sendable {
   /// It is called under the lock of the store, in the order in which the records were applied: it has to be quick, must not
   /// use the store, and releases nothing of others.
   func append(_ record: Record)
+
+  /// Why nothing should be written now; nil when it may be. Asked under the lock, so quick as well.
+  var refusal: StorageRefusal? { get }
+}
+
+extension RecordSink {
+  /// Everything may be written.
+  package var refusal: StorageRefusal? { nil }
 }

@@ -39,6 +39,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyRemembered(limit: Int)
   /// There would be more timers than ``StoreLimits/timers``.
   case tooManyTimers(limit: Int)
+  /// What is written could not be kept.
+  case notKept(StorageRefusal)
   /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/timeToLive``.
   case badTimer(shortest: Duration, longest: Duration)
 }
@@ -79,6 +81,9 @@ extension StoreError: CustomStringConvertible {
       "There may be at most \(limit) timers."
     case .badTimer(let shortest, let longest):
       "A timer fires in \(shortest.milliseconds) ms at the earliest and in \(longest.components.seconds) s at the latest."
+    case .notKept(.full): "There is no room on the disk; it is tried again every second."
+    case .notKept(.slow): "The disk is slower than the writers."
+    case .notKept(.failed): "The disk has failed."
     case .badTimeToLive(_, let limit):
       "A time to live is longer than nothing and at most \(limit.components.seconds) seconds."
     }

@@ -56,12 +56,18 @@ struct StoreState: Sendable {
     return draft.commit.flatMap { apply($0, changes) }
   }
 
+  /// Refuses what could not be kept.
+  func checkStorage() throws(StoreError) {
+    if let refusal = sink?.refusal { throw .notKept(refusal) }
+  }
+
   // MARK: Operations
 
   /// Executes a single operation.
   mutating func execute(
     _ operation: PropertyStore.Operation, at now: Moment, _ changes: Signal<Commit>
   ) throws(StoreError) -> (OperationResult, History.Dropped?) {
+    try checkStorage()
     let current = replica.tree.value(at: operation.path)
     guard !judge.concernsFormulas(operation, current) else {
       let (result, dropped) = try execute([operation], at: now, changes)
@@ -90,6 +96,7 @@ struct StoreState: Sendable {
   mutating func execute(
     _ operations: [PropertyStore.Operation], at now: Moment, _ changes: Signal<Commit>
   ) throws(StoreError) -> (TransactionResult, History.Dropped?) {
+    try checkStorage()
     var judged: [(outcome: OperationResult.Outcome, current: StoredValue?)] = []
     judged.reserveCapacity(operations.count)
     var growth = 0
@@ -185,6 +192,7 @@ struct StoreState: Sendable {
   mutating func send(
     _ path: PropertyPath, _ message: JSONText, isKept: Bool, at now: Timestamp, _ messages: Signal<SignalMessage>
   ) throws(StoreError) -> (sent: SignalMessage, displaced: SignalMessage?) {
+    try checkStorage()
     let (sent, displaced) = next(path, message, at: now)
     if isKept {
       let limits = judge.limits
@@ -219,6 +227,7 @@ struct StoreState: Sendable {
   ///
   /// - Returns: That one, to be stopped without the lock.
   mutating func start(_ timer: RunningTimer, message: JSONText) throws(StoreError) -> RunningTimer? {
+    try checkStorage()
     guard running[timer.path] != nil || running.count < judge.limits.timers else {
       throw .tooManyTimers(limit: judge.limits.timers)
     }

@@ -9,10 +9,15 @@ enum ExitStatus: Int32, Sendable {
   case refused = 1
   /// The command line is wrong.
   case usage = 64
+  /// What is in the folder of data is not what was written, or was written by a later version.
+  case damaged = 65
   /// No server answers, or the connection broke.
   case unreachable = 69
-  /// The system refuses what `serve` needs: the port is taken, the address is not ours.
+  /// The system refuses what `serve` needs: the port is taken, the address is not ours, another process
+  /// has the folder of data.
   case system = 71
+  /// The disk has failed while the server was running.
+  case storage = 74
   /// What was waited for has not come in time.
   case timedOut = 75
   /// A setting is wrong.

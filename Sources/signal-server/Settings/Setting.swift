@@ -85,6 +85,25 @@ extension Setting {
       read: { SettingText.duration($0).within(range) }, write: SettingText.text(duration:))
   }
 
+  /// A folder; nothing for none.
+  static func folder(_ name: String, _ field: Field<String>, _ summary: String) -> Setting {
+    Setting(
+      name, field, "the path of a folder", summary,
+      read: { text in text.utf8.allSatisfy { $0 >= UInt8(ascii: " ") } ? text : nil },
+      write: { $0.isEmpty ? "\"\"" : $0 })
+  }
+
+  /// When something is synced: `commit`, which is zero, or a length of time.
+  static func sync(
+    _ name: String, _ field: Field<Duration>, _ range: ClosedRange<Duration>, _ summary: String
+  ) -> Setting {
+    let bounds = "\(SettingText.text(duration: range.lowerBound)) to \(SettingText.text(duration: range.upperBound))"
+    return Setting(
+      name, field, "commit, or a duration from \(bounds), such as 100ms", summary,
+      read: { $0 == "commit" ? .zero : SettingText.duration($0).within(range) },
+      write: { $0 == .zero ? "commit" : SettingText.text(duration: $0) })
+  }
+
   /// One word of a few.
   static func choice<Value: CaseIterable & RawRepresentable<String> & Sendable>(
     _ name: String, _ field: Field<Value>, _ summary: String

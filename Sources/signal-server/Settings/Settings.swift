@@ -5,6 +5,7 @@
 import CEL
 import JSON
 import SignalHTTP
+import SignalJournal
 import SignalStore
 
 /// What an operator can choose; `Settings()` holds the defaults.
@@ -20,7 +21,18 @@ struct Settings: Equatable, Sendable {
   var live = LiveConfiguration()
   /// Bounds of what is held.
   var store = StoreLimits()
+  var data = Data()
   var log = Log()
+
+  /// Where the store is kept.
+  struct Data: Equatable, Sendable {
+    /// The folder; empty when a restart forgets everything.
+    var dir = ""
+    /// How much later than it is told a change is on disk; zero when nothing is told before it is.
+    var sync = Duration.zero
+    /// Most bytes of changes that wait to be written.
+    var queueBytes = JournalLimits().queueBytes
+  }
 
   /// What is logged, and how.
   struct Log: Equatable, Sendable {
@@ -158,6 +170,11 @@ extension Settings {
       "live.turn-properties", \.live.limits.turnProperties, 1...1_000_000,
       "properties looked at before others have their turn"
     ).untilRestart,
+
+    .folder("data.dir", \.data.dir, "folder that keeps the store; none, and a restart forgets everything").untilRestart,
+    .sync("data.sync", \.data.sync, .milliseconds(1) ... .seconds(3600), "when a change is on disk").untilRestart,
+    .bytes("data.queue-bytes", \.data.queueBytes, 1 << 20...1 << 40, "changes waiting to be written (503)")
+      .untilRestart,
 
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)").untilRestart,
     .bytes("store.value-bytes", \.live.values.bytes, 1...jsonCeiling, "one value as it is sent (413)"),

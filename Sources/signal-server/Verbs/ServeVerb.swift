@@ -49,7 +49,8 @@ struct ServeVerb: AsyncParsableCommand {
     ProcessSignals.ignoreBrokenPipes()
     Allocator.giveBackFreedMemory()
     Self.raiseDescriptors(settings, logger)
-    let store = PropertyStore(limits: settings.store)
+    let served = try ServedStore(settings, logger)
+    let store = served.store
     let server = Server(Self.configuration(settings, logger), store: store, live: settings.live)
     let reload = SettingsReload(
       settings, logger: logger,
@@ -81,6 +82,7 @@ struct ServeVerb: AsyncParsableCommand {
       let hint = error.isAddressInUse && settings.listen.isEmpty ? "; --port 0 picks a free one" : ""
       throw Failure(.system, "cannot serve: \(error)\(hint)")
     }
+    try served.close()
     logger.info("stopped")
   }
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+import Logging
+import SignalHTTP
+import SignalJournal
+import SignalStore
+import Synchronization
+
+/// The store that is served, and what keeps it.
+struct ServedStore {
+  let store: PropertyStore
+  private let storage: Storage?
+  private let logger: Logger
+
+  /// Opens the store: an empty one in memory, or what a folder holds.
+  init(_ settings: Settings, _ logger: Logger) throws(Failure) {
+    self.logger = logger
+    guard !settings.data.dir.isEmpty else {
+      logger.notice("in memory only: a restart forgets everything; data.dir keeps it")
+      store = PropertyStore(limits: settings.store)
+      storage = nil
+      return
+    }
+    let isHeldBack = settings.data.sync == .zero
+    let feed = Feed(logger, endsOnFailure: isHeldBack)
+    do throws(StorageError) {
+      let recovery = try Recovery(
+        StorageConfiguration(
+          folder: settings.data.dir,
+          journal: JournalLimits(
+            sync: isHeldBack ? .commit : .interval(settings.data.sync), queueBytes: settings.data.queueBytes),
+          store: settings.store))
+      if let lost = recovery.lost {
+        logger.warning(
+          "the folder has less than was said to be durable: clients that saw more are told so",
+          metadata: [
+            "folder": "\(settings.data.dir)", "told": "\(lost.epoch).\(lost.told)", "recovered": "\(lost.recovered)",
+          ])
+      }
+      let storage = try recovery.start(
+        Journal.Observer(durable: { feed.announce(through: $0.position) }, changed: { feed.note($0) }))
+      store = PropertyStore(
+        restoring: recovery.takeReplica(), limits: settings.store, sink: storage.journal,
+        holdingBackAfter: isHeldBack ? recovery.position : nil, ancestors: recovery.ancestry.ends
+      ) { source throws(FormulaError) in try settings.live.keptFormula(source) }
+      self.storage = storage
+      if isHeldBack { feed.begin(store) }
+      logger.info(
+        "recovered",
+        metadata: [
+          "folder": "\(settings.data.dir)", "properties": "\(store.count)", "revision": "\(store.revision)",
+          "clean": "\(recovery.isClean)",
+        ])
+    } catch {
+      throw Failure(error)
+    }
+    store.endEarlierConnections(settings.live)
+  }
+
+  /// Writes what is left to be written.
+  func close() throws(Failure) {
+    if let error = storage?.close() { throw Failure(error) }
+  }
+}
+
+/// What the journal says, on its way to the store and the log.
+private final class Feed: Sendable {
+  private struct State {
+    var store: PropertyStore?
+    /// What was durable before there was a store to tell it.
+    var durable: UInt64 = 0
+  }
+
+  private let state = Mutex(State())
+  private let logger: Logger
+  private let endsOnFailure: Bool
+
+  init(_ logger: Logger, endsOnFailure: Bool) {
+    self.logger = logger
+    self.endsOnFailure = endsOnFailure
+  }
+
+  /// From now on the store is told.
+  func begin(_ store: PropertyStore) {
+    state.withLock { state in
+      state.store = store
+      // Under the lock, so that the thread of the journal does not overtake it.
+      if state.durable > 0 { store.announce(through: state.durable) }
+    }
+  }
+
+  func announce(through record: UInt64) {
+    let store = state.withLock { state in
+      state.durable = record
+      return state.store
+    }
+    store?.announce(through: record)
+  }
+
+  func note(_ health: Journal.Health) {
+    switch health {
+    case .ok: logger.notice("the disk takes changes again")
+    case .full(let error):
+      logger.error("no room for changes: writes are refused until there is", metadata: ["reason": "\(error)"])
+    case .failed(let error):
+      logger.critical("changes cannot be kept any more", metadata: ["reason": "\(error)"])
+      // Nothing has been told that is not on disk, and nothing can be told any more.
+      if endsOnFailure { ExitStatus.storage.end() }
+    }
+  }
+}
+
+extension Failure {
+  fileprivate init(_ error: StorageError) {
+    let status: ExitStatus =
+      switch error {
+      case .damaged, .newerFormat, .foreign: .damaged
+      case .locked, .system: .system
+      case .database: .storage
+      }
+    self.init(status, "\(error)")
+  }
+}
