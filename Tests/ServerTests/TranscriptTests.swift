@@ -99,9 +99,9 @@ import Testing
   @Test func `every code is in a transcript, but for those of a limit that is reached`() {
     let ofLimits: Set<Problem.Code> = [
       .bodyTooLarge, .contended, .formulaTooDeep, .storeFull, .tooManyComputed, .tooManyHeld, .tooManyInputs,
-      .tooManyOperations,
-      .tooManyPatterns,
-      .tooManySubscriptions,
+      .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
+      // Of a disk.
+      .diskFull, .storageFailed, .storageSlow,
     ]
     let bodies = steps.compactMap { step in if case .answer(_, _, let body) = step { body } else { nil } }
     let shown = (told + bodies).flatMap { $0.matches(of: /"code":"([a-z_]+)"/).map { String($0.1) } }

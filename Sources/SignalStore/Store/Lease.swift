@@ -25,11 +25,16 @@ package final class Lease: Sendable {
   package let term: Term?
   /// Whose end is its end, nil when nobody holds it.
   package let holder: Holder?
+  /// Where the judge that made it found room for its end: a hint, which another judge does not share.
+  let place: TimerWheel<PropertyPath>.Place
 
-  package init(term: Term?, holder: Holder?) {
+  init(term: Term?, holder: Holder?, place: TimerWheel<PropertyPath>.Place) {
     self.term = term
     self.holder = holder
+    self.place = place
   }
+
+  package convenience init(term: Term?, holder: Holder?) { self.init(term: term, holder: holder, place: -1) }
 }
 
 extension Lease: Equatable {

@@ -11,13 +11,15 @@ struct Moment {
 /// and by who holds them.
 ///
 /// Made of the leases that the properties have (``Lease``), and so not part of what is recorded. A few words as long as no
-/// property has a lease; then some 100 bytes for each that has a time to live, and 40 for each that is held.
+/// property has a lease; then some 40 bytes for each that has a time to live, and as many for
+/// each that is held.
 struct LeaseTable: Sendable {
   /// The resolution of the wheel: a property ends at most this much later than it should, and never before.
   private static let tick = Duration.milliseconds(10)
 
   private var wheel = TimerWheel<PropertyPath>()
-  private var places: [PropertyPath: TimerWheel<PropertyPath>.Place] = [:]
+  /// Where those are that another judge has made; of the others the lease says it (``Lease/place``).
+  private var resumed: [PropertyPath: TimerWheel<PropertyPath>.Place] = [:]
   private var held: [Holder: Set<PropertyPath>] = [:]
   /// The tick that the alarm is set to.
   private var armed: UInt64?
@@ -38,40 +40,48 @@ struct LeaseTable: Sendable {
     let term = ttl.map { ttl in
       Lease.Term(end: Timestamp(milliseconds: now.time.milliseconds + ttl.milliseconds), length: ttl)
     }
-    let lease = Lease(term: term, holder: holder)
-    guard let old else {
-      watch(lease, of: path, for: ttl, from: now)
-      return lease
-    }
-    if old.holder == holder, let ttl, let ticks = now.ticks, old.term != nil, let place = places[path] {
+    var place: TimerWheel<PropertyPath>.Place?
+    if let old, old.holder == holder, let ttl, let known = self.place(of: old, path) {
       // Most often a heartbeat, which comes again and again.
-      wheel.move(place, to: Self.tick(atOrAfter: ticks + ttl))
+      wheel.move(known, to: Self.tick(atOrAfter: Self.ticks(of: now) + ttl))
+      if !resumed.isEmpty { resumed[path] = nil }
+      place = known
     } else {
-      end(old, of: path)
-      watch(lease, of: path, for: ttl, from: now)
+      if let old { end(old, of: path) }
+      place = watch(path, for: ttl, holder, from: now)
     }
-    return lease
+    return Lease(term: term, holder: holder, place: place ?? -1)
   }
 
-  /// Watches over a lease that a property has already, as far as its time is not over.
+  /// Watches over a lease that another judge has made, as far as its time is not over.
   ///
   /// - Returns: Whether its time is over.
   mutating func resume(_ lease: Lease, of path: PropertyPath, at now: Moment) -> Bool {
     let remaining = lease.term?.remaining(at: now.time)
-    watch(lease, of: path, for: remaining == .zero ? nil : remaining, from: now)
+    resumed[path] = watch(path, for: remaining == .zero ? nil : remaining, lease.holder, from: now)
     return remaining == .zero
   }
 
-  private mutating func watch(_ lease: Lease, of path: PropertyPath, for time: Duration?, from now: Moment) {
-    if let holder = lease.holder { held[holder, default: []].insert(path) }
-    guard let time else { return }
-    guard let ticks = now.ticks else { preconditionFailure("The time of the timers is asked for a time to live.") }
-    places[path] = wheel.insert(path, at: Self.tick(atOrAfter: ticks + time), now: Self.tick(before: ticks))
+  private mutating func watch(
+    _ path: PropertyPath, for time: Duration?, _ holder: Holder?, from now: Moment
+  ) -> TimerWheel<PropertyPath>.Place? {
+    if let holder { held[holder, default: []].insert(path) }
+    guard let time else { return nil }
+    let ticks = Self.ticks(of: now)
+    return wheel.insert(path, at: Self.tick(atOrAfter: ticks + time), now: Self.tick(before: ticks))
+  }
+
+  /// Where the end of a lease is noted.
+  private func place(of lease: Lease, _ path: PropertyPath) -> TimerWheel<PropertyPath>.Place? {
+    guard lease.term != nil else { return nil }
+    // A path is in the wheel once, so what is found by a hint is right, whoever gave it.
+    return wheel.item(at: lease.place) == path ? lease.place : resumed[path]
   }
 
   /// Ends the lease of a property that has got another one, or none, or is gone.
   mutating func end(_ lease: Lease, of path: PropertyPath) {
-    if lease.term != nil, let place = places.removeValue(forKey: path) { wheel.remove(place) }
+    if let place = place(of: lease, path) { wheel.remove(place) }
+    if !resumed.isEmpty { resumed[path] = nil }
     guard let holder = lease.holder, let index = held.index(forKey: holder) else { return }
     held.values[index].remove(path)
     if held.values[index].isEmpty { held.remove(at: index) }
@@ -94,7 +104,7 @@ struct LeaseTable: Sendable {
   mutating func takeExpired(at now: Moment, budget: inout Int) -> PropertyPath? {
     guard let ticks = now.ticks else { return nil }
     guard let path = wheel.takeNext(through: Self.tick(before: ticks), budget: &budget) else { return nil }
-    places[path] = nil
+    if !resumed.isEmpty { resumed[path] = nil }
     return path
   }
 
@@ -118,6 +128,11 @@ struct LeaseTable: Sendable {
   mutating func alarmIsOver() { armed = nil }
 
   // MARK: Ticks
+
+  private static func ticks(of now: Moment) -> Duration {
+    guard let ticks = now.ticks else { preconditionFailure("The time of the timers is asked for a time to live.") }
+    return ticks
+  }
 
   private static func tick(before time: Duration) -> UInt64 { UInt64(max(0, time.milliseconds / 10)) }
 

@@ -14,7 +14,7 @@ public enum StoreError: Error, Equatable, Sendable {
   case repeatedPath(operation: Int)
   /// There would be more properties than ``StoreLimits/properties`` allows.
   case tooManyProperties(limit: Int)
-  /// The transaction has more operations than ``StoreLimits/operations``.
+  /// The transaction has more operations than ``StoreLimits/transactionOperations``.
   case tooManyOperations(limit: Int)
   /// The property is computed, so it cannot be set; deleting it makes its path free.
   case isComputed(operation: Int)
@@ -22,7 +22,7 @@ public enum StoreError: Error, Equatable, Sendable {
   case cycle(operation: Int, [PropertyPath])
   /// There would be more computed properties than ``StoreLimits/computedProperties`` allows.
   case tooManyComputed(operation: Int, limit: Int)
-  /// The formula has more inputs than ``StoreLimits/inputs``.
+  /// The formula has more inputs than ``StoreLimits/formulaInputs``.
   case tooManyInputs(operation: Int, limit: Int)
   /// The formula would make a row of computed properties, each reading the one before, that is longer than
   /// ``StoreLimits/formulaDepth``.
@@ -30,7 +30,7 @@ public enum StoreError: Error, Equatable, Sendable {
   /// Putting the computed properties in order would exceed ``StoreLimits/formulaUnits``: the transaction defines too many, or
   /// too many depend on them.
   case tooMuchFormulaWork(operation: Int)
-  /// The time to live of the operation is not longer than nothing, or longer than ``StoreLimits/timeToLive``.
+  /// The time to live of the operation is not longer than nothing, or longer than ``StoreLimits/ttlLimit``.
   case badTimeToLive(operation: Int, limit: Duration)
   /// The holder would hold more properties than ``StoreLimits/heldProperties``.
   case tooManyHeld(operation: Int, limit: Int)
@@ -41,7 +41,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyTimers(limit: Int)
   /// What is written could not be kept.
   case notKept(StorageRefusal)
-  /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/timeToLive``.
+  /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/ttlLimit``.
+  /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/ttlLimit``.
   case badTimer(shortest: Duration, longest: Duration)
 }
 

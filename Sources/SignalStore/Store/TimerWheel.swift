@@ -63,6 +63,9 @@ struct TimerWheel<Item: Sendable>: Sendable {
     return place
   }
 
+  /// The item at a place; nil when there is none, also for a place that never was.
+  func item(at place: Place) -> Item? { entries.indices.contains(Int(place)) ? entries[Int(place)].item : nil }
+
   /// Takes an item out before it is due.
   @discardableResult
   mutating func remove(_ place: Place) -> Item {

@@ -210,6 +210,22 @@ struct BoundedWorkTests {
     }
   }
 
+  @Test func `a subscription that has ended is no longer counted among the watchers`() async throws {
+    try await onHub { loop in
+      let test = HubUnderTest(on: loop)
+      let client = test.connect()
+      client.subscribe(try Self.options("a"), on: loop)
+      test.turn(on: loop)
+      let path: PropertyPath = "a"
+      #expect(test.hub.watchers.count(path) == 1)
+      test.disconnect(client)
+      // Also for a request that comes in the same turn.
+      #expect(test.hub.watchers.count(path) == 0)
+      test.turn(on: loop)
+      #expect(test.hub.watchers.count(path) == 0 && test.store.commits.observerCount == 0)
+    }
+  }
+
   @Test func `a subscription in the place of one that has just ended begins anew`() async throws {
     try await onHub { loop in
       let test = HubUnderTest(on: loop)
