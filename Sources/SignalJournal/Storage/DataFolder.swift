@@ -20,6 +20,12 @@ struct DataFolder {
       throw .system(operation: "open", file: journalPath, code: ENOENT)
     }
     let access = DataFolder.access(configuration)
+    if case .immutable = access {
+      // Without a file beside it SQLite cannot use the log, and would leave out what is in it.
+      for path in [journalPath, statePath] where SystemCall.size(path + "-wal") > 0 {
+        throw .system(operation: "read the log beside it", file: path, code: EROFS)
+      }
+    }
     let (journal, isNewJournal) = try DataFile.journal.open(in: folder, access, system: configuration.system)
     if isNewJournal {
       if SystemCall.size(statePath) > 0 || configuration.isReadOnly {
