@@ -20,7 +20,9 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends libsqlite3-0 libssl3 libstdc++6 libyaml-0-2 \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /signal-server /usr/local/bin/signal-server
-# Nothing is written to disk and no port below 1024 is needed, so nobody in particular is enough.
+# A volume for who wants the store kept: SIGNAL_DATA_DIR=/data and -v signal:/data.
+RUN mkdir /data && chown 65532:65532 /data
+# No port below 1024 is needed, so nobody in particular is enough.
 USER 65532:65532
 # In a container the loopback address reaches nobody. A variable, so that it holds for any command and can be overridden.
 ENV SIGNAL_HOST=0.0.0.0

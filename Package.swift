@@ -94,7 +94,7 @@ let package = Package(
     .testTarget(
       name: "SignalServerTests",
       dependencies: [
-        "CEL", "JSON", "SignalHTTP", "SignalStore", "signal-server",
+        "CEL", "JSON", "SignalHTTP", "SignalJournal", "SignalStore", "signal-server",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
       ],
       exclude: ["Tour/Tour.txt"], swiftSettings: strict),

@@ -98,7 +98,9 @@ extension Commands {
       for (index, filter) in filters {
         let wanted = requests[index]
         let (current, revision) = store.read(bytes: wanted.path.bytes.span)
-        guard store.present(wanted.condition).holds(for: current, in: store.epoch), filter.holds(forPath: wanted.path, current) else {
+        guard store.present(wanted.condition).holds(for: current, in: store.epoch),
+          filter.holds(forPath: wanted.path, current)
+        else {
           throw preconditionFailed(current, at: revision).of(operation: index)
         }
         operations[index].condition = present(current)

@@ -47,7 +47,8 @@ extension PropertyStore {
   ///   - ancestors: Of each earlier epoch the last revision that is part of this history.
   package convenience init(
     restoring replica: Replica, limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
-    sink: (any RecordSink)? = nil, holdingBackAfter record: UInt64? = nil, ancestors: [Epoch: Revision] = [:], clock: @escaping @Sendable () -> Timestamp = { .now },
+    sink: (any RecordSink)? = nil, holdingBackAfter record: UInt64? = nil, ancestors: [Epoch: Revision] = [:],
+    clock: @escaping @Sendable () -> Timestamp = { .now },
     compile: (String) throws(FormulaError) -> Formula
   ) {
     // A clock that begins in 1970 is not believed to be before what has happened.

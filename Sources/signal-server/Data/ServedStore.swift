@@ -8,32 +8,28 @@ import Synchronization
 /// The store that is served, and what keeps it.
 struct ServedStore {
   let store: PropertyStore
+  /// Where it is kept, for people.
+  let place: String
   private let storage: Storage?
-  private let logger: Logger
 
   /// Opens the store: an empty one in memory, or what a folder holds.
   init(_ settings: Settings, _ logger: Logger) throws(Failure) {
-    self.logger = logger
-    guard !settings.data.dir.isEmpty else {
-      logger.notice("in memory only: a restart forgets everything; data.dir keeps it")
+    guard let configuration = settings.storage else {
       store = PropertyStore(limits: settings.store)
+      place = "in memory only: a restart forgets everything"
       storage = nil
       return
     }
-    let isHeldBack = settings.data.sync == .zero
+    place = configuration.folder
+    let isHeldBack = configuration.journal.sync == .commit
     let feed = Feed(logger, endsOnFailure: isHeldBack)
     do throws(StorageError) {
-      let recovery = try Recovery(
-        StorageConfiguration(
-          folder: settings.data.dir,
-          journal: JournalLimits(
-            sync: isHeldBack ? .commit : .interval(settings.data.sync), queueBytes: settings.data.queueBytes),
-          store: settings.store))
+      let recovery = try Recovery(configuration)
       if let lost = recovery.lost {
         logger.warning(
           "the folder has less than was said to be durable: clients that saw more are told so",
           metadata: [
-            "folder": "\(settings.data.dir)", "told": "\(lost.epoch).\(lost.told)", "recovered": "\(lost.recovered)",
+            "folder": "\(configuration.folder)", "told": "\(lost.epoch).\(lost.told)", "recovered": "\(lost.recovered)",
           ])
       }
       let storage = try recovery.start(
@@ -47,7 +43,7 @@ struct ServedStore {
       logger.info(
         "recovered",
         metadata: [
-          "folder": "\(settings.data.dir)", "properties": "\(store.count)", "revision": "\(store.revision)",
+          "folder": "\(configuration.folder)", "properties": "\(store.count)", "revision": "\(store.revision)",
           "clean": "\(recovery.isClean)",
         ])
     } catch {

@@ -45,7 +45,11 @@ struct Setting: Sendable {
   /// The value in one line, as it is written in a file.
   func text(in settings: Settings) -> String {
     let texts = texts(settings)
-    guard isList else { return texts.joined() }
+    if !isList {
+      let text = texts.joined()
+      // Nothing at all would be null in YAML.
+      return text.isEmpty ? "\"\"" : text
+    }
     // A bare asterisk would be an alias in YAML.
     return "[" + texts.map { $0 == "*" ? "\"*\"" : $0 }.joined(separator: ", ") + "]"
   }
@@ -90,7 +94,7 @@ extension Setting {
     Setting(
       name, field, "the path of a folder", summary,
       read: { text in text.utf8.allSatisfy { $0 >= UInt8(ascii: " ") } ? text : nil },
-      write: { $0.isEmpty ? "\"\"" : $0 })
+      write: { $0 })
   }
 
   /// When something is synced: `commit`, which is zero, or a length of time.

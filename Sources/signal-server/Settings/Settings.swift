@@ -50,6 +50,14 @@ struct Settings: Equatable, Sendable {
     listen.isEmpty ? [ListenerConfiguration(.tcp(host: host, port: UInt16(clamping: port)))] : listen
   }
 
+  /// Where the store is kept; nil when a restart forgets everything.
+  var storage: StorageConfiguration? {
+    guard !data.dir.isEmpty else { return nil }
+    let sync: JournalLimits.Sync = data.sync == .zero ? .commit : .interval(data.sync)
+    return StorageConfiguration(
+      folder: data.dir, journal: JournalLimits(sync: sync, queueBytes: data.queueBytes), store: store)
+  }
+
   /// What a server is made with; the program adds its observer.
   var server: ServerConfiguration { ServerConfiguration(listeners: listeners, loops: loops, limits: limits) }
 }

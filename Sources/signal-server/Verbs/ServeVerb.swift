@@ -75,7 +75,8 @@ struct ServeVerb: AsyncParsableCommand {
       let endpoints = server.endpoints
       for endpoint in endpoints { Terminal.print("listening on \(endpoint)") }
       let address = endpoints.map(\.description).joined(separator: " ")
-      logger.info("started", metadata: ["address": "\(address)", "epoch": "\(store.epoch)"])
+      logger.info(
+        "started", metadata: ["address": "\(address)", "epoch": "\(store.epoch)", "store": "\(served.place)"])
       try await server.run()
       withExtendedLifetime(sources) {}
     } catch {

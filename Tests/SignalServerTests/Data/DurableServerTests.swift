@@ -26,7 +26,7 @@ struct DurableServerTests {
   @Test(arguments: ["commit", "1ms"])
   func `what was acknowledged is there after the process was killed`(sync: String) throws {
     defer { removeFolder() }
-    let cursor = try withServer("--data-sync", sync) { _, client in
+    let cursor = try withServer("--data-sync", sync) { _, client throws in
       #expect(try client.request("PUT", "/properties/a", body: Array("1".utf8)).status == 201)
       #expect(try client.request("PUT", "/properties/gone?ttl=50ms", body: Array("1".utf8)).status == 201)
       #expect(try client.request("PUT", "/properties/stays?ttl=1h", body: Array("1".utf8)).status == 201)
@@ -41,7 +41,7 @@ struct DurableServerTests {
       if sync != "commit" { Thread.sleep(forTimeInterval: 0.3) }
       return cursor
     }
-    try withServer { _, client in
+    try withServer { _, client throws in
       #expect(try client.request("GET", "/properties/a").text == "2")
       #expect(try client.request("GET", "/properties/b").text == "3")
       #expect(try client.request("GET", "/properties/stays").value("Signal-Expires") != nil)
@@ -58,7 +58,7 @@ struct DurableServerTests {
 
   @Test func `what a connection held, and registered for its end, is settled before the port opens`() throws {
     defer { removeFolder() }
-    try withServer { server, client in
+    try withServer { server, client throws in
       let port = try #require(server.url.split(separator: ":").last.flatMap { UInt16($0) })
       let socket = try WebSocketClient(.tcp(host: "127.0.0.1", port: port), target: "/events")
       try socket.send(#"{"id":1,"type":"set","path":"here/ann","value":1,"hold":true}"#)
@@ -68,7 +68,7 @@ struct DurableServerTests {
       for _ in 0..<4 { _ = try socket.receive() }
       #expect(try client.request("GET", "/properties/here/ann").text == "1")
     }
-    try withServer { _, client in
+    try withServer { _, client throws in
       #expect(try client.request("GET", "/properties/here/ann").status == 404)
       #expect(try client.request("GET", "/properties/state/ann").text == #""lost""#)
     }
@@ -76,7 +76,7 @@ struct DurableServerTests {
 
   @Test func `a folder belongs to one process at a time, and damage stops the start`() throws {
     defer { removeFolder() }
-    try withServer { server, client in
+    try withServer { server, client throws in
       #expect(try client.request("PUT", "/properties/a", body: Array("1".utf8)).status == 201)
       let second = try Program.run(["serve", "--port", "0", "--log-level", "error", "--data-dir", folder])
       #expect(second.status == 71)
@@ -92,7 +92,7 @@ struct DurableServerTests {
   }
 
   @Test func `without a folder it says that a restart forgets everything`() throws {
-    let server = try RunningServer(["--log-level", "notice"])
+    let server = try RunningServer(["--log-level", "info"])
     #expect(server.complaint().contains("in memory only: a restart forgets everything"))
     _ = server.stop()
   }
