@@ -11,7 +11,7 @@ import Testing
 ///
 /// `JOURNAL_CUTS` says how often; seeds count from `JOURNAL_SEED`.
 @Suite("Crashes") struct CrashTests {
-  private static let cuts = ProcessInfo.processInfo.environment["JOURNAL_CUTS"].flatMap { Int($0) } ?? 15
+  private static let cuts = ProcessInfo.processInfo.environment["JOURNAL_CUTS"].flatMap { Int($0) } ?? 4
   private static let seed = ProcessInfo.processInfo.environment["JOURNAL_SEED"].flatMap { UInt64($0) } ?? 1
   private static let records = 3000
 

@@ -11,7 +11,7 @@ import Testing
 ///
 /// `JOURNAL_FAULTS` says at how many calls this is tried.
 @Suite("Faults") struct FaultTests {
-  private static let count = ProcessInfo.processInfo.environment["JOURNAL_FAULTS"].flatMap { Int($0) } ?? 12
+  private static let count = ProcessInfo.processInfo.environment["JOURNAL_FAULTS"].flatMap { Int($0) } ?? 4
 
   struct Fault: Sendable, CustomTestStringConvertible {
     let call: DiskFaults.Call

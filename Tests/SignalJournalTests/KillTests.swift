@@ -11,7 +11,7 @@ import Testing
 ///
 /// `JOURNAL_KILLS` says how often.
 @Suite("Kills") struct KillTests {
-  private static let kills = ProcessInfo.processInfo.environment["JOURNAL_KILLS"].flatMap { Int($0) } ?? 8
+  private static let kills = ProcessInfo.processInfo.environment["JOURNAL_KILLS"].flatMap { Int($0) } ?? 2
 
   private static let executable: URL = {
     var folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Records") struct RecordTests {
   /// `JOURNAL_RUNS` says how many seeds are tried.
-  private static let runs = ProcessInfo.processInfo.environment["JOURNAL_RUNS"].flatMap { UInt64($0) } ?? 30
+  private static let runs = ProcessInfo.processInfo.environment["JOURNAL_RUNS"].flatMap { UInt64($0) } ?? 8
 
   @Test func `records that are written and read make the same replica`() throws {
     for seed in 0..<Self.runs {

@@ -40,9 +40,13 @@ final class Commands {
   var revision: Revision { store.revision }
   /// Whether changes are told later than they are made.
   var holdsBack: Bool { store.holdsBack }
-  /// Calls `body` with the last record of whose changes everybody has been told, from whichever thread tells it.
+  /// Calls `body` with the last record of whose changes everybody has been told: now, and then from whichever thread
+  /// tells it.
   func observeAnnouncements(_ body: @escaping @Sendable (UInt64) -> Void) -> Subscription {
-    store.announced.subscribe(body)
+    // In this order: what is told in between comes twice, and the larger number counts.
+    let subscription = store.announced.subscribe(body)
+    body(store.lastAnnounced)
+    return subscription
   }
   /// How many records the store has made.
   var records: UInt64 { store.records }

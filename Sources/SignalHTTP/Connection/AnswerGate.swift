@@ -60,7 +60,7 @@ final class RecordMark: Sendable {
   func load() -> UInt64 { record.load(ordering: .acquiring) }
 
   func advance(to record: UInt64) {
-    self.record.store(record, ordering: .releasing)
+    self.record.max(record, ordering: .acquiringAndReleasing)
     wake()
   }
 }

@@ -32,7 +32,8 @@ package struct DatabaseError: Error, Equatable, Sendable {
   package var kind: Kind {
     switch code & 0xFF {
     case SQLITE_FULL: .full
-    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: .damaged
+    // The statements are fixed: what is wrong with one is that its table is not there, or not to be read.
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR: .damaged
     case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .access
     case SQLITE_IOERR where isOutOfRoom && !isSync: .full
     default: .failed

@@ -11,11 +11,16 @@ struct Announcements: Sendable {
 
   /// How many records the store has made.
   private(set) var records: UInt64
+  /// The last record of which everything has been handed out.
+  private(set) var announced: UInt64
   private var waiting: [(record: UInt64, subject: Subject)] = []
   private var next = 0
 
   /// - Parameter record: The number of the last record that was made before.
-  init(after record: UInt64) { records = record }
+  init(after record: UInt64) {
+    records = record
+    announced = record
+  }
 
   /// The next record was made.
   mutating func count() { records += 1 }
@@ -26,6 +31,7 @@ struct Announcements: Sendable {
 
   /// Hands out what is told by the records up to this one.
   mutating func take(through record: UInt64, _ changes: Signal<Commit>, _ messages: Signal<SignalMessage>) {
+    announced = max(announced, record)
     while next < waiting.count, waiting[next].record <= record {
       switch waiting[next].subject {
       case .commit(let commit): changes.enqueue(commit)

@@ -23,6 +23,9 @@ extension PropertyStore {
   /// The number of the last record; 0 in a store that tells everything at once.
   package var records: UInt64 { shared.state.withLock { $0.announcements?.records ?? 0 } }
 
+  /// The number of the last record of whose changes everybody has been told.
+  package var lastAnnounced: UInt64 { shared.state.withLock { $0.announcements?.announced ?? 0 } }
+
   /// Tells of everything up to a record, which is durable now, and then sends the number of that to ``announced``.
   ///
   /// To be called by one thread at a time, with numbers that grow.

@@ -51,6 +51,13 @@ struct HeldAnswerTests {
     #expect(try server.connect().request("GET", "/properties/a").text == "1")
   }
 
+  @Test func `what was announced before a server began need not be waited for`() throws {
+    try store.set("a", "1")
+    store.announce(through: 1)
+    let later = try TestServer(store: store)
+    #expect(try later.connect().request("GET", "/properties/a").text == "1")
+  }
+
   @Test func `requests in a row are answered in their order, each when its record is durable`() throws {
     let client = try server.connect()
     for number in 1...3 {

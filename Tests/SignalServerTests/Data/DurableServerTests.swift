@@ -4,7 +4,7 @@ import SignalHTTP
 import Testing
 
 /// `docs/protocol.md` §9, by the program, killed and started again.
-@Suite("A server that keeps its store in a folder", .timeLimit(.minutes(2)))
+@Suite("A server that keeps its store in a folder", .timeLimit(.minutes(5)))
 struct DurableServerTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "signal-\(UUID().uuidString)").path
 
@@ -18,8 +18,11 @@ struct DurableServerTests {
       _ = server.program.end()
     }
     let port = try #require(server.url.split(separator: ":").last.flatMap { UInt16($0) })
-    return try body(server, try HTTPClient(.tcp(host: "127.0.0.1", port: port)))
+    return try body(server, try HTTPClient(.tcp(host: "127.0.0.1", port: port), timeout: Self.patience))
   }
+
+  /// A disk that others sync takes its time.
+  private static let patience = Duration.seconds(60)
 
   private func removeFolder() { try? FileManager.default.removeItem(atPath: folder) }
 
@@ -27,31 +30,42 @@ struct DurableServerTests {
   func `what was acknowledged is there after the process was killed`(sync: String) throws {
     defer { removeFolder() }
     let cursor = try withServer("--data-sync", sync) { _, client throws in
-      #expect(try client.request("PUT", "/properties/a", body: Array("1".utf8)).status == 201)
-      #expect(try client.request("PUT", "/properties/gone?ttl=50ms", body: Array("1".utf8)).status == 201)
-      #expect(try client.request("PUT", "/properties/stays?ttl=1h", body: Array("1".utf8)).status == 201)
+      #expect(try client.request("PUT", "/properties/a", body: Array("1".utf8), timeout: Self.patience).status == 201)
+      #expect(
+        try client.request("PUT", "/properties/gone?ttl=50ms", body: Array("1".utf8), timeout: Self.patience).status
+          == 201)
+      #expect(
+        try client.request("PUT", "/properties/stays?ttl=1h", body: Array("1".utf8), timeout: Self.patience).status
+          == 201)
       let formula = Array("properties['a'] + 1".utf8)
       #expect(
-        try client.request("PUT", "/properties/b", fields: [("Content-Type", "application/cel")], body: formula).status
+        try client.request(
+          "PUT", "/properties/b", fields: [("Content-Type", "application/cel")], body: formula, timeout: Self.patience
+        ).status
           == 201)
-      #expect(try client.request("PUT", "/timers/t", body: Array(#"{"every":"1h"}"#.utf8)).status == 201)
-      #expect(try client.request("POST", "/signals/s?remember=true", body: Array(#""kept""#.utf8)).status == 204)
+      #expect(
+        try client.request("PUT", "/timers/t", body: Array(#"{"every":"1h"}"#.utf8), timeout: Self.patience).status
+          == 201)
+      #expect(
+        try client.request("POST", "/signals/s?remember=true", body: Array(#""kept""#.utf8), timeout: Self.patience)
+          .status == 204)
       let cursor = try #require(
-        try client.request("PUT", "/properties/a", body: Array("2".utf8)).value("Signal-Revision"))
+        try client.request("PUT", "/properties/a", body: Array("2".utf8), timeout: Self.patience).value(
+          "Signal-Revision"))
       if sync != "commit" { Thread.sleep(forTimeInterval: 0.3) }
       return cursor
     }
     try withServer { _, client throws in
-      #expect(try client.request("GET", "/properties/a").text == "2")
-      #expect(try client.request("GET", "/properties/b").text == "3")
-      #expect(try client.request("GET", "/properties/stays").value("Signal-Expires") != nil)
-      #expect(try client.request("GET", "/properties/gone").status == 404)
-      #expect(try client.request("GET", "/timers/t").status == 200)
+      #expect(try client.request("GET", "/properties/a", timeout: Self.patience).text == "2")
+      #expect(try client.request("GET", "/properties/b", timeout: Self.patience).text == "3")
+      #expect(try client.request("GET", "/properties/stays", timeout: Self.patience).value("Signal-Expires") != nil)
+      #expect(try client.request("GET", "/properties/gone", timeout: Self.patience).status == 404)
+      #expect(try client.request("GET", "/timers/t", timeout: Self.patience).status == 200)
       // Formulas follow their inputs again, and a cursor of before is as good as one of now.
       let changed = try client.request("PUT", "/properties/a", fields: [("If-Match", "\"\(cursor)\"")], body: [0x37])
       #expect(changed.status == 204)
-      #expect(try client.request("GET", "/properties/b").text == "8")
-      let stream = try client.request("GET", "/events?match=a&since=\(cursor)&take=1").text
+      #expect(try client.request("GET", "/properties/b", timeout: Self.patience).text == "8")
+      let stream = try client.request("GET", "/events?match=a&since=\(cursor)&take=1", timeout: Self.patience).text
       #expect(stream.contains(#""recovered":true"#) && stream.contains(#""value":7"#), "\(stream)")
     }
   }
@@ -65,19 +79,19 @@ struct DurableServerTests {
       try socket.send(
         #"{"id":2,"type":"onDisconnect","operations":[{"op":"set","path":"state/ann","value":"lost"}]}"#)
       try socket.send(#"{"id":3,"type":"ping"}"#)
-      for _ in 0..<4 { _ = try socket.receive() }
-      #expect(try client.request("GET", "/properties/here/ann").text == "1")
+      for _ in 0..<4 { _ = try socket.receive(timeout: Self.patience) }
+      #expect(try client.request("GET", "/properties/here/ann", timeout: Self.patience).text == "1")
     }
     try withServer { _, client throws in
-      #expect(try client.request("GET", "/properties/here/ann").status == 404)
-      #expect(try client.request("GET", "/properties/state/ann").text == #""lost""#)
+      #expect(try client.request("GET", "/properties/here/ann", timeout: Self.patience).status == 404)
+      #expect(try client.request("GET", "/properties/state/ann", timeout: Self.patience).text == #""lost""#)
     }
   }
 
   @Test func `a folder belongs to one process at a time, and damage stops the start`() throws {
     defer { removeFolder() }
     try withServer { server, client throws in
-      #expect(try client.request("PUT", "/properties/a", body: Array("1".utf8)).status == 201)
+      #expect(try client.request("PUT", "/properties/a", body: Array("1".utf8), timeout: Self.patience).status == 201)
       let second = try Program.run(["serve", "--port", "0", "--log-level", "error", "--data-dir", folder])
       #expect(second.status == 71)
       #expect(second.errors.contains("process \(server.program.process.processIdentifier)"), "\(second.errors)")
