@@ -79,13 +79,19 @@ class Client:
 
     def message(self):
         """The next message of the live protocol."""
-        head = self.file.read(2)
-        length = head[1] & 127
-        if length == 126:
-            length = int.from_bytes(self.file.read(2), "big")
-        elif length == 127:
-            length = int.from_bytes(self.file.read(8), "big")
-        return json.loads(self.file.read(length))
+        while True:
+            head = self.file.read(2)
+            if len(head) < 2:
+                raise ConnectionError("the server has closed the connection")
+            length = head[1] & 127
+            if length == 126:
+                length = int.from_bytes(self.file.read(2), "big")
+            elif length == 127:
+                length = int.from_bytes(self.file.read(8), "big")
+            payload = self.file.read(length)
+            # Others are pings, which a measurement of seconds need not answer.
+            if head[0] & 15 == 1 and len(payload) == length:
+                return json.loads(payload)
 
 
 def frame(payload):
@@ -263,9 +269,8 @@ def percentile(values, share):
     return 1000 * values[min(len(values) - 1, int(len(values) * share / 100))] if values else float("nan")
 
 
-def asking(port, stop, times):
+def asking(client, stop, times):
     """Sends a GET each 5 ms, and notes how long after its time the answer was there."""
-    client = Client(port)
     due = time.monotonic()
     while not stop.is_set():
         due += 0.005
@@ -274,14 +279,9 @@ def asking(port, stop, times):
         times.append(time.monotonic() - due)
 
 
-def watching(port, stop, times):
+def watching(clients, stop, times):
     """Sets a property each 20 ms, and notes how long after that the event was there."""
-    watcher, setter = Client(port), Client(port)
-    watcher.upgrade()
-    watcher.message()
-    watcher.command(id=1, type="subscribe", match="watched", initial=False)
-    while watcher.message()["type"] != "live":
-        pass
+    watcher, setter = clients
     number = 0
     while not stop.is_set():
         number += 1
@@ -314,11 +314,20 @@ def measure(server, name, seconds):
                 break
             except OSError:
                 time.sleep(0.05)
+        # Bystanders that are established: a new connection waits behind other new ones.
+        asker, watcher, setter = Client(port), Client(port), Client(port)
+        for client in (asker, setter):
+            client.ask("GET", "/properties/bystander")
+        watcher.upgrade()
+        watcher.message()
+        watcher.command(id=1, type="subscribe", match="watched", initial=False)
+        while watcher.message()["type"] != "live":
+            pass
         attack = ATTACKS[name](port)
         stop, gets, events, done = threading.Event(), [], [], []
         threads = [
-            threading.Thread(target=quietly, args=(asking, port, stop, gets), daemon=True),
-            threading.Thread(target=quietly, args=(watching, port, stop, events), daemon=True),
+            threading.Thread(target=quietly, args=(asking, asker, stop, gets), daemon=True),
+            threading.Thread(target=quietly, args=(watching, (watcher, setter), stop, events), daemon=True),
             threading.Thread(target=lambda: done.append(attack(stop)), daemon=True),
         ]
         for thread in threads:
