@@ -52,7 +52,8 @@ struct DurableServerTests {
       let cursor = try #require(
         try client.request("PUT", "/properties/a", body: Array("2".utf8), timeout: Self.patience).value(
           "Signal-Revision"))
-      if sync != "commit" { Thread.sleep(forTimeInterval: 0.3) }
+      // Longer than the interval, and than the time to live.
+      Thread.sleep(forTimeInterval: 0.3)
       return cursor
     }
     try withServer { _, client throws in
