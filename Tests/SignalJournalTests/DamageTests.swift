@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Damage") struct DamageTests {
   /// `JOURNAL_FLIPS` says how many bits of each file are turned over.
-  private static let flips = ProcessInfo.processInfo.environment["JOURNAL_FLIPS"].flatMap { Int($0) } ?? 8
+  private static let flips = ProcessInfo.processInfo.environment["JOURNAL_FLIPS"].flatMap { Int($0) } ?? 30
 
   /// The files of a folder with records in state, journal and their logs, as the kernel has them when the process is killed.
   private static func files(_ seed: UInt64) throws -> (files: [String: [UInt8]], replicas: [Replica]) {

@@ -8,7 +8,7 @@ import Testing
 @testable import SignalStore
 @testable import journal_writer
 
-@Suite("Storage") struct StorageTests {
+@Suite("Storage", .serialized) struct StorageTests {
   @Test func `a new folder is empty, and its epoch is remembered`() throws {
     let folder = try TemporaryFolder()
     let first = try Recovery(configuration(folder))
