@@ -8,7 +8,7 @@ import Testing
 @testable import SignalStore
 @testable import journal_writer
 
-@Suite("Storage", .serialized) struct StorageTests {
+@Suite("Storage") struct StorageTests {
   @Test func `a new folder is empty, and its epoch is remembered`() throws {
     let folder = try TemporaryFolder()
     let first = try Recovery(configuration(folder))
@@ -61,6 +61,21 @@ import Testing
     #expect(try files.journal.database.integer("PRAGMA page_count") ?? 0 < 400)
     #expect(files.state.head.journal.position > 19_000)
     #expect(try files.state.database.integer("PRAGMA integrity_check") == 0)
+  }
+
+  @Test func `a journal that is full has room again, also when nothing more is written`() async throws {
+    let folder = try TemporaryFolder()
+    var records = RandomRecords(seed: 5)
+    var limits = smallLimits()
+    // As small as can be, so that it is nearly always full while the state is brought further.
+    limits.journalBytes = 1 << 14
+    let storage = try Recovery(configuration(folder, limits)).start()
+    for _ in 0..<100 {
+      while !storage.journal.isFull { storage.journal.append(records.next()) }
+      try await wait("room") { !storage.journal.isFull }
+      if storage.journal.isFull { break }
+    }
+    #expect(storage.close() == nil)
   }
 
   private static func compile(_ source: String) throws(FormulaError) -> Formula { Formula(uncompiled: source) }

@@ -53,7 +53,7 @@ final class StateKeeper: @unchecked Sendable {
     level.bytes > limits.journalBytes / 2 || level.work > mostWork
   }
 
-  /// Begins, unless it is at it.
+  /// Begins; when it is at it, it begins once more after that.
   func request() {
     let isNew = wish.withLock { wish in
       defer { wish.isWanted = true }
@@ -79,11 +79,14 @@ final class StateKeeper: @unchecked Sendable {
   private func run() {
     while true {
       wake.wait()
-      let wish = wish.withLock { $0 }
+      let wish = wish.withLock { wish in
+        // Before it looks how far the journal goes: who asks while it is at it means what has come since.
+        wish.isWanted = false
+        return wish
+      }
       if wish.isFailed { return }
       do throws(StorageError) {
         try advance()
-        self.wish.withLock { $0.isWanted = false }
         if wish.isClosing { return }
       } catch {
         if wish.isClosing { return result.withLock { $0 = error } }
