@@ -20,6 +20,9 @@ struct WaitTests {
     let observers = server.store.commits.observerCount
     try client.send("GET /properties/\(path)?\(query) HTTP/1.1\r\nHost: x\r\n\(fields)\r\n")
     try settle(at: observers + 1)
+    // A loop observes before it looks at what is there: when it has answered others after that, it has.
+    let others = try (0..<2).map { _ in try server.connect() }
+    for other in others { #expect(try other.request("GET", "/health/live").status == 200) }
   }
 
   /// Waits until so many observe the store: each loop on which a request waits does.
