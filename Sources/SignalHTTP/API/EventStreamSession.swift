@@ -23,16 +23,16 @@ final class EventStreamSession: EventStreamHandler {
     switch subscription {
     case .properties(let options, let request):
       let membership = subscriptions.add(options, request, id: 1, wire: wire, subscriber: self, on: loop)
-      block.append { service.appendSubscribed(membership, request, id: 1, command: nil, to: &$0) }
+      block.append { service.appendSubscribed(membership, request, id: 1, command: nil, to: &$0.bytes) }
     case .signals(let options, let request):
       signals.add(options, request, id: 1, wire: wire, subscriber: self)
-      block.append { service.appendSubscribed(id: 1, command: nil, to: &$0) }
+      block.append { service.appendSubscribed(id: 1, command: nil, to: &$0.bytes) }
     case .demand(let patterns):
       subscriptions.add(demand: patterns, id: 1, wire: wire, subscriber: self)
-      block.append { service.appendSubscribed(id: 1, command: nil, to: &$0) }
+      block.append { service.appendSubscribed(id: 1, command: nil, to: &$0.bytes) }
     }
     service.noteDependence()
-    stream.send(frames: block.take(), on: loop)
+    stream.send(answer: block.take().first, on: loop)
     drained(stream, on: loop)
   }
 

@@ -38,8 +38,8 @@ final class EventStream: Session {
     handler.opened(self, on: loop)
   }
 
-  /// Sends a block that is framed already.
-  func send(frames block: [UInt8], on loop: isolated EventLoop) { connection.sendAnswer(block, on: loop) }
+  /// Sends the answer to the request, which is framed already.
+  func send(answer block: [UInt8], on loop: isolated EventLoop) { connection.sendAnswer(block, on: loop) }
 
   /// Asks for `drained`, also when nothing waits.
   func askForDrained(on loop: isolated EventLoop) {

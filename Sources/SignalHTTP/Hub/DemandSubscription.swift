@@ -70,14 +70,14 @@ final class DemandSubscription {
     while block.count < pieceBytes, let (pattern, isWatched) = takeNext() {
       guard told.contains(pattern) != isWatched else { continue }
       if isWatched { told.insert(pattern) } else { told.remove(pattern) }
-      block.append { [id] in LiveEventWriter(subscription: id).appendDemand(pattern, isWatched, to: &$0) }
+      block.append { [id] in LiveEventWriter(subscription: id).appendDemand(pattern, isWatched, to: &$0.bytes) }
     }
     if pending.isEmpty, let revision = live {
       live = nil
-      block.append { [id] in LiveEventWriter(subscription: id).appendLive(revision, to: &$0) }
+      block.append { [id] in LiveEventWriter(subscription: id).appendLive(revision, to: &$0.bytes) }
     }
-    let bytes = block.take()
-    if !bytes.isEmpty { subscriber.outlet.send(bytes, on: loop) }
+    let frames = block.take()
+    if !frames.isEmpty { subscriber.outlet.send(frames, on: loop) }
     if hasWork { subscriber.waitsForRoom() }
   }
 }

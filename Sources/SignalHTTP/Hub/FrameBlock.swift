@@ -17,22 +17,93 @@ struct EventMark {
   let resumeAt: Revision?
 }
 
-/// Messages of one group, framed, in one run of bytes that is then shared by all who get it.
+/// Finished frames, shared by all who get them: pieces that go out one behind the other.
+struct Frames {
+  let first: [UInt8]
+  let rest: [[UInt8]]
+  /// The bytes of all pieces.
+  let count: Int
+
+  init(_ first: [UInt8], rest: [[UInt8]] = []) {
+    self.first = first
+    self.rest = rest
+    count = rest.reduce(first.count) { $0 + $1.count }
+  }
+
+  var isEmpty: Bool { count == 0 }
+}
+
+/// JSON on its way into a frame.
+///
+/// A large value is not copied: it goes out from where the store has it. A thousand groups that are told of the same change
+/// then take no more memory for it than one.
+struct FrameText {
+  /// All but the large values.
+  var bytes: [UInt8] = []
+  /// The large values, each with the number of `bytes` before it.
+  fileprivate(set) var spliced: [(position: Int, value: [UInt8])] = []
+  fileprivate(set) var splicedBytes = 0
+  /// Whether large values are kept out of `bytes`.
+  fileprivate let splices: Bool
+
+  /// Values of this size or more are not copied: it is some times what a system call costs for another piece.
+  static let largeValue = 16 << 10
+
+  fileprivate init(splices: Bool) { self.splices = splices }
+
+  mutating func append(_ value: JSONText) {
+    guard splices, value.bytes.count >= Self.largeValue else { return bytes.appendJSON(value) }
+    spliced.append((bytes.count, value.bytes))
+    splicedBytes += value.bytes.count
+  }
+
+  /// Notes that `bytes` have moved, from a position on.
+  fileprivate mutating func shift(from position: Int, by distance: Int) {
+    for index in spliced.indices.reversed() {
+      guard spliced[index].position >= position else { return }
+      spliced[index].position += distance
+    }
+  }
+
+  /// Hands out everything and is empty again, owning no memory.
+  fileprivate mutating func take() -> Frames {
+    var text = FrameText(splices: splices)
+    swap(&text, &self)
+    guard !text.spliced.isEmpty else { return Frames(text.bytes) }
+    var pieces: [[UInt8]] = []
+    var position = 0
+    for (end, value) in text.spliced {
+      if position < end { pieces.append(Array(text.bytes[position..<end])) }
+      pieces.append(value)
+      position = end
+    }
+    pieces.append(Array(text.bytes[position...]))
+    return Frames(pieces[0], rest: Array(pieces[1...]))
+  }
+}
+
+/// Messages of one group, framed, to be shared by all who get them.
 ///
 /// The last event of a change stays open until it is known whether another of the same transaction follows.
 struct FrameBlock {
   let wire: Wire
   private let epoch: Epoch
   private let isCounted: Bool
-  private var bytes: [UInt8] = []
+  private var text: FrameText
   private var marks: [EventMark] = []
   /// Where the payload of the open event begins.
-  private var openStart: Int?
+  private var openStart: Start?
   private var openRevision: Revision = 0
   /// Events of different revisions are one undivided unit.
   private var isInUnit = false
   /// Where the payload of the text frame under way begins, when messages are batched.
-  private var frameStart: Int?
+  private var frameStart: Start?
+
+  /// Where something begins: in the text, and behind how many bytes that are not in it.
+  private struct Start {
+    let position: Int
+    let spliced: Int
+  }
 
   /// Room before a payload for the header of a text frame with 16-bit length; others are moved into place.
   private static let reservedHeader = 4
@@ -46,33 +117,35 @@ struct FrameBlock {
     self.wire = isCounted && wire == .webSocket(batched: true) ? .webSocket(batched: false) : wire
     self.epoch = epoch
     self.isCounted = isCounted
+    // What is cut at its marks is in one piece.
+    text = FrameText(splices: !isCounted)
   }
 
-  var isEmpty: Bool { bytes.isEmpty }
-  var count: Int { bytes.count }
+  var isEmpty: Bool { text.bytes.isEmpty }
+  var count: Int { text.bytes.count + text.splicedBytes }
 
   /// Begins an event of a change; `write` appends it without its closing brace.
   ///
   /// - Parameter room: About how many bytes it will have. A block that is empty owns no memory, and would grow in steps.
-  mutating func open(_ revision: Revision, room: @autoclosure () -> Int = 0, _ write: (inout [UInt8]) -> Void) {
-    if bytes.isEmpty { bytes.reserveCapacity(room()) }
+  mutating func open(_ revision: Revision, room: @autoclosure () -> Int = 0, _ write: (inout FrameText) -> Void) {
+    if text.bytes.isEmpty { text.bytes.reserveCapacity(room()) }
     close(more: isInUnit || openRevision == revision)
     openStart = begin(id: nil)
     openRevision = revision
-    write(&bytes)
+    write(&text)
   }
 
   /// Ends the open event, if there is one.
   mutating func close(more: Bool = false) {
     guard let start = openStart else { return }
     openStart = nil
-    LiveEventWriter.close(more: more, &bytes)
+    LiveEventWriter.close(more: more, &text.bytes)
     if case .eventStream = wire, !more {
-      bytes.append(literal: "\nid: ")
-      Cursor(epoch: epoch, revision: openRevision).write(to: &bytes)
+      text.bytes.append(literal: "\nid: ")
+      Cursor(epoch: epoch, revision: openRevision).write(to: &text.bytes)
     }
     end(start)
-    if isCounted { marks.append(EventMark(end: bytes.count, resumeAt: more ? nil : openRevision)) }
+    if isCounted { marks.append(EventMark(end: text.bytes.count, resumeAt: more ? nil : openRevision)) }
   }
 
   /// From here to `endUnit`, all events but the last say that more follows.
@@ -89,36 +162,36 @@ struct FrameBlock {
   /// Appends a message that is no event of a change; with a cursor it is a point to resume from.
   ///
   /// - Parameter name: Its type in an event stream, when it is not the default.
-  mutating func append(resumeAt revision: Revision? = nil, name: StaticString? = nil, _ write: (inout [UInt8]) -> Void)
-  {
+  mutating func append(
+    resumeAt revision: Revision? = nil, name: StaticString? = nil, _ write: (inout FrameText) -> Void
+  ) {
     close()
     let start = begin(id: revision, name: name)
-    write(&bytes)
+    write(&text)
     end(start)
   }
 
   /// Appends an event of a snapshot, which gives no cursor.
-  mutating func appendProperty(_ write: (inout [UInt8]) -> Void) {
+  mutating func appendProperty(_ write: (inout FrameText) -> Void) {
     append(write)
-    if isCounted { marks.append(EventMark(end: bytes.count, resumeAt: nil)) }
+    if isCounted { marks.append(EventMark(end: text.bytes.count, resumeAt: nil)) }
   }
 
   /// Appends a bookmark: a message on a WebSocket, an `id` without data in an event stream.
-  mutating func appendBookmark(_ revision: Revision, _ write: (inout [UInt8]) -> Void) {
+  mutating func appendBookmark(_ revision: Revision, _ write: (inout FrameText) -> Void) {
     close()
     guard case .eventStream = wire else { return append(write) }
-    bytes.append(literal: "id: ")
-    Cursor(epoch: epoch, revision: revision).write(to: &bytes)
-    bytes.append(literal: "\n\n")
+    text.bytes.append(literal: "id: ")
+    Cursor(epoch: epoch, revision: revision).write(to: &text.bytes)
+    text.bytes.append(literal: "\n\n")
   }
 
-  /// Hands out the finished bytes and is empty again, owning no memory.
-  mutating func take() -> [UInt8] {
+  /// Hands out the finished frames and is empty again, owning no memory.
+  mutating func take() -> Frames {
     close()
     endFrame()
-    var taken: [UInt8] = []
-    swap(&taken, &bytes)
     openRevision = 0
+    let taken = text.take()
     return isCounted ? taken : wire.chunked(taken)
   }
 
@@ -131,39 +204,45 @@ struct FrameBlock {
     return taken
   }
 
-  private mutating func begin(id: Revision?, name: StaticString? = nil) -> Int {
+  private mutating func begin(id: Revision?, name: StaticString? = nil) -> Start {
     switch wire {
     case .webSocket(batched: false):
-      bytes.append(literal: "\0\0\0\0")
+      text.bytes.append(literal: "\0\0\0\0")
     case .webSocket(batched: true):
-      if let frameStart, bytes.count - frameStart < Self.batchBytes {
-        bytes.append(UInt8(ascii: "\n"))
+      if let frameStart, length(from: frameStart) < Self.batchBytes {
+        text.bytes.append(UInt8(ascii: "\n"))
       } else {
         endFrame()
-        bytes.append(literal: "\0\0\0\0")
-        frameStart = bytes.count
+        text.bytes.append(literal: "\0\0\0\0")
+        frameStart = here
       }
     case .eventStream:
       if let id {
-        bytes.append(literal: "id: ")
-        Cursor(epoch: epoch, revision: id).write(to: &bytes)
-        bytes.append(UInt8(ascii: "\n"))
+        text.bytes.append(literal: "id: ")
+        Cursor(epoch: epoch, revision: id).write(to: &text.bytes)
+        text.bytes.append(UInt8(ascii: "\n"))
       }
       if let name {
-        bytes.append(literal: "event: ")
-        bytes.append(literal: name)
-        bytes.append(UInt8(ascii: "\n"))
+        text.bytes.append(literal: "event: ")
+        text.bytes.append(literal: name)
+        text.bytes.append(UInt8(ascii: "\n"))
       }
-      bytes.append(literal: "data: ")
+      text.bytes.append(literal: "data: ")
     }
-    return bytes.count
+    return here
   }
 
-  private mutating func end(_ start: Int) {
+  private var here: Start { Start(position: text.bytes.count, spliced: text.splicedBytes) }
+
+  private func length(from start: Start) -> Int {
+    text.bytes.count - start.position + text.splicedBytes - start.spliced
+  }
+
+  private mutating func end(_ start: Start) {
     switch wire {
     case .webSocket(batched: false): frame(start)
     case .webSocket(batched: true): break
-    case .eventStream: bytes.append(literal: "\n\n")
+    case .eventStream: text.bytes.append(literal: "\n\n")
     }
   }
 
@@ -174,19 +253,21 @@ struct FrameBlock {
   }
 
   /// Writes the header of the text frame whose payload begins there and ends here.
-  private mutating func frame(_ start: Int) {
-    let length = bytes.count - start
+  private mutating func frame(_ start: Start) {
+    let length = length(from: start)
+    let header = start.position - Self.reservedHeader
     switch FrameWriter.headerCount(payloadCount: length) {
     case Self.reservedHeader:
-      bytes[start - 4] = 0x80 | Opcode.text.rawValue
-      bytes[start - 3] = 126
-      bytes[start - 2] = UInt8(truncatingIfNeeded: length >> 8)
-      bytes[start - 1] = UInt8(truncatingIfNeeded: length)
+      text.bytes[header] = 0x80 | Opcode.text.rawValue
+      text.bytes[header + 1] = 126
+      text.bytes[header + 2] = UInt8(truncatingIfNeeded: length >> 8)
+      text.bytes[header + 3] = UInt8(truncatingIfNeeded: length)
     default:
       // Shorter than 126 bytes or longer than 65 535: the payload moves by the difference.
-      var header: [UInt8] = []
-      FrameWriter.appendHeader(.text, payloadCount: length, to: &header)
-      bytes.replaceSubrange(start - Self.reservedHeader..<start, with: header)
+      var other: [UInt8] = []
+      FrameWriter.appendHeader(.text, payloadCount: length, to: &other)
+      text.bytes.replaceSubrange(header..<start.position, with: other)
+      text.shift(from: start.position, by: other.count - Self.reservedHeader)
     }
   }
 }
@@ -199,5 +280,15 @@ extension Wire {
     chunk.reserveCapacity(bytes.count + 16)
     bytes.withView { chunk.appendChunk($0) }
     return chunk
+  }
+
+  /// The same of several pieces, which are one chunk.
+  func chunked(_ frames: Frames) -> Frames {
+    guard case .eventStream(chunked: true) = self, !frames.isEmpty else { return frames }
+    if frames.rest.isEmpty { return Frames(chunked(frames.first)) }
+    var first: [UInt8] = []
+    first.appendChunkSize(frames.count)
+    first += frames.first
+    return Frames(first, rest: frames.rest + [Array("\r\n".utf8)])
   }
 }

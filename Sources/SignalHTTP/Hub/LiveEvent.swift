@@ -39,48 +39,52 @@ struct LiveEventWriter {
   /// About how many bytes the event of a change takes.
   func room(for change: Change) -> Int {
     var room = Self.fixedBytes + change.path.bytes.count
-    if let new = change.new, fields.contains(.value) { room += new.value.bytes.count }
-    if let old = change.old, fields.contains(.oldValue) { room += old.value.bytes.count }
+    if let new = change.new, fields.contains(.value) { room += Self.room(for: new.value) }
+    if let old = change.old, fields.contains(.oldValue) { room += Self.room(for: old.value) }
     return room
   }
 
+  private static func room(for value: JSONText) -> Int {
+    value.bytes.count < FrameText.largeValue ? value.bytes.count : 0
+  }
+
   /// Writes the event without its closing brace: whether `more` follows is known when the next change is.
-  func append(_ event: LiveEvent, _ change: Change, to text: inout [UInt8]) {
+  func append(_ event: LiveEvent, _ change: Change, to text: inout FrameText) {
     append(event, change, value: change.new?.value, oldValue: change.old?.value, to: &text)
   }
 
   /// Writes the event with the values that the subscriber sees.
-  func append(_ seen: SeenEvent, to text: inout [UInt8]) {
+  func append(_ seen: SeenEvent, to text: inout FrameText) {
     append(seen.event, seen.change, value: seen.value, oldValue: seen.oldValue, to: &text)
   }
 
   private func append(
-    _ event: LiveEvent, _ change: Change, value: JSONText?, oldValue: JSONText?, to text: inout [UInt8]
+    _ event: LiveEvent, _ change: Change, value: JSONText?, oldValue: JSONText?, to text: inout FrameText
   ) {
     switch event {
-    case .didSet: text.append(literal: #"{"type":"didSet","subscription":"#)
-    case .didDelete: text.append(literal: #"{"type":"didDelete","subscription":"#)
-    case .didExpire: text.append(literal: #"{"type":"didExpire","subscription":"#)
-    case .didExit: text.append(literal: #"{"type":"didExit","subscription":"#)
+    case .didSet: text.bytes.append(literal: #"{"type":"didSet","subscription":"#)
+    case .didDelete: text.bytes.append(literal: #"{"type":"didDelete","subscription":"#)
+    case .didExpire: text.bytes.append(literal: #"{"type":"didExpire","subscription":"#)
+    case .didExit: text.bytes.append(literal: #"{"type":"didExit","subscription":"#)
     }
-    text.appendJSON(subscription)
-    appendPath(change.path, to: &text)
+    text.bytes.appendJSON(subscription)
+    appendPath(change.path, to: &text.bytes)
     if let value { appendValue(value, to: &text) }
     if let oldValue, fields.contains(.oldValue) {
-      text.append(literal: #","oldValue":"#)
-      text.appendJSON(oldValue)
+      text.bytes.append(literal: #","oldValue":"#)
+      text.append(oldValue)
     }
     switch event {
-    case .didSet(entered: true): if fields.contains(.entered) { text.append(literal: #","entered":true"#) }
+    case .didSet(entered: true): if fields.contains(.entered) { text.bytes.append(literal: #","entered":true"#) }
     case .didExit:
-      if fields.contains(.op) { text.append(literal: Self.exitMember(change.op)) }
+      if fields.contains(.op) { text.bytes.append(literal: Self.exitMember(change.op)) }
     case .didExpire:
       guard fields.contains(.op) else { break }
-      text.append(literal: change.op == .release ? #","reason":"disconnect""# : #","reason":"ttl""#)
+      text.bytes.append(literal: change.op == .release ? #","reason":"disconnect""# : #","reason":"ttl""#)
     case .didSet, .didDelete: break
     }
-    appendPosition(change.revision, change.time, to: &text)
-    if fields.contains(.time), let new = change.new { Self.appendExpires(of: new, to: &text) }
+    appendPosition(change.revision, change.time, to: &text.bytes)
+    if fields.contains(.time), let new = change.new { Self.appendExpires(of: new, to: &text.bytes) }
   }
 
   private func appendPath(_ path: PropertyPath, to text: inout [UInt8]) {
@@ -90,10 +94,10 @@ struct LiveEventWriter {
     text.appendJSON(utf8: bytes.span)
   }
 
-  private func appendValue(_ value: JSONText, to text: inout [UInt8]) {
+  private func appendValue(_ value: JSONText, to text: inout FrameText) {
     guard fields.contains(.value) else { return }
-    text.append(literal: #","value":"#)
-    text.appendJSON(value)
+    text.bytes.append(literal: #","value":"#)
+    text.append(value)
   }
 
   private func appendPosition(_ revision: Revision, _ time: Timestamp, to text: inout [UInt8]) {
@@ -130,14 +134,14 @@ struct LiveEventWriter {
   }
 
   /// A property of a snapshot, with the value that the subscriber sees.
-  func appendSnapshot(_ stored: StoredValue, value: JSONText, to text: inout [UInt8]) {
-    text.append(literal: #"{"type":"didSet","subscription":"#)
-    text.appendJSON(subscription)
-    appendPath(stored.path, to: &text)
+  func appendSnapshot(_ stored: StoredValue, value: JSONText, to text: inout FrameText) {
+    text.bytes.append(literal: #"{"type":"didSet","subscription":"#)
+    text.bytes.appendJSON(subscription)
+    appendPath(stored.path, to: &text.bytes)
     appendValue(value, to: &text)
-    appendPosition(stored.revision, stored.time, to: &text)
-    if fields.contains(.time) { Self.appendExpires(of: stored, to: &text) }
-    text.append(UInt8(ascii: "}"))
+    appendPosition(stored.revision, stored.time, to: &text.bytes)
+    if fields.contains(.time) { Self.appendExpires(of: stored, to: &text.bytes) }
+    text.bytes.append(UInt8(ascii: "}"))
   }
 
   /// What was left out, and why.

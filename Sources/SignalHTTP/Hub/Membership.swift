@@ -14,6 +14,11 @@ protocol Outlet: AnyObject {
 }
 
 extension Outlet {
+  func send(_ frames: Frames, on loop: isolated EventLoop) {
+    send(frames.first, on: loop)
+    for piece in frames.rest { send(piece, on: loop) }
+  }
+
   /// The socket takes nothing at the moment, and more than the high-water mark waits.
   var isOverloaded: Bool { isBlocked && backlog > highWaterMark }
 }
@@ -60,7 +65,7 @@ final class Membership {
   let knowsState: Bool
   private unowned let subscriber: any Subscriber
   private let conflatedBytes: Int
-  private var waiting: [(bytes: [UInt8], marks: [EventMark])] = []
+  private var waiting: [(frames: Frames, marks: [EventMark])] = []
   private var waitingBytes = 0
   /// What it has missed while it was behind.
   private var missed: Conflation?
@@ -100,15 +105,15 @@ final class Membership {
   /// Sends the next piece of the beginning; behind its last one, what has waited.
   func proceed(on loop: isolated EventLoop) {
     guard let piece = replay?.nextPiece(&loop.work.replays) else { return }
-    send(piece.bytes, piece.marks, on: loop)
+    send(piece.frames, piece.marks, on: loop)
     // It may have wanted no more than that.
     guard place != nil, piece.isLast else { return }
     replay = nil
     complete = joinedAt
-    let blocks = waiting
+    let waited = waiting
     waiting = []
     waitingBytes = 0
-    for (bytes, marks) in blocks where place != nil { send(bytes, marks, on: loop) }
+    for (frames, marks) in waited where place != nil { send(frames, marks, on: loop) }
   }
 
   /// Up to where the subscriber has been given everything, so that it can resume from there; nil while a snapshot is
@@ -121,43 +126,46 @@ final class Membership {
     return max(min(before ?? settled, settled), joinedAt)
   }
 
-  // MARK: Blocks of the group
+  // MARK: Frames of the group
 
-  /// Takes a block of the group.
-  func deliver(_ bytes: [UInt8], _ marks: [EventMark], on loop: isolated EventLoop) {
+  /// Takes frames of the group.
+  func deliver(_ frames: Frames, _ marks: [EventMark], on loop: isolated EventLoop) {
     if replay != nil {
       if mode == .all, waitingBytes > outlet.highWaterMark { return subscriber.tooSlow(on: loop) }
-      waiting.append((bytes, marks))
-      waitingBytes += bytes.count
+      waiting.append((frames, marks))
+      waitingBytes += frames.count
       if mode != .all, waitingBytes > outlet.highWaterMark { group.fallBehind(self) }
       return
     }
     if mode == .all {
       if outlet.isOverloaded { return subscriber.tooSlow(on: loop) }
-      send(bytes, marks, on: loop)
+      send(frames, marks, on: loop)
       return
     }
-    if send(bytes, marks, on: loop) { group.fallBehind(self) }
+    if send(frames, marks, on: loop) { group.fallBehind(self) }
   }
 
-  /// Gives bytes to the connection: all of them, or up to the last event that is wanted; true when it is overloaded then.
-  @discardableResult func send(_ bytes: [UInt8], _ marks: [EventMark], on loop: isolated EventLoop) -> Bool {
-    if bytes.isEmpty { return false }
-    guard let wanted else { return give(bytes, on: loop) }
+  /// Gives frames to the connection: all of them, or up to the last event that is wanted; true when it is overloaded then.
+  @discardableResult func send(_ frames: Frames, _ marks: [EventMark], on loop: isolated EventLoop) -> Bool {
+    if frames.isEmpty { return false }
+    guard let wanted else { return give(frames, on: loop) }
     let wire = group.key.wire
     for mark in marks.prefix(wanted) { complete = mark.resumeAt ?? complete }
     self.wanted = max(0, wanted - marks.count)
-    if marks.count < wanted { return give(wire.chunked(bytes), on: loop) }
-    outlet.send(wire.chunked(Array(bytes[..<marks[wanted - 1].end])), on: loop)
+    if marks.count < wanted { return give(wire.chunked(frames), on: loop) }
+    // Those of a counted group are in one piece.
+    outlet.send(wire.chunked(Array(frames.first[..<marks[wanted - 1].end])), on: loop)
     var block = FrameBlock(wire, epoch: group.progress.epoch)
-    block.append(resumeAt: complete, name: "end") { [group, complete] in group.writer.appendEnd(complete, to: &$0) }
+    block.append(resumeAt: complete, name: "end") { [group, complete] in
+      group.writer.appendEnd(complete, to: &$0.bytes)
+    }
     outlet.send(block.take(), on: loop)
     subscriber.ended(self, on: loop)
     return false
   }
 
-  private func give(_ bytes: [UInt8], on loop: isolated EventLoop) -> Bool {
-    outlet.send(bytes, on: loop)
+  private func give(_ frames: Frames, on loop: isolated EventLoop) -> Bool {
+    outlet.send(frames, on: loop)
     return outlet.isOverloaded
   }
 

@@ -21,7 +21,7 @@ final class Replay {
 
   /// A piece, framed.
   struct Piece {
-    let bytes: [UInt8]
+    let frames: Frames
     let marks: [EventMark]
     let isLast: Bool
   }
@@ -90,7 +90,7 @@ final class Replay {
   func nextPiece(_ work: inout Int) -> Piece {
     if let reason = reset {
       reset = nil
-      block.append { [writer, position] in writer.appendReset(position, reason, to: &$0) }
+      block.append { [writer, position] in writer.appendReset(position, reason, to: &$0.bytes) }
     }
     var budget = pace.turnProperties
     let isLast =
@@ -102,10 +102,10 @@ final class Replay {
         addCommits(&commits, &budget, &work)
       }
     if isLast {
-      block.append(resumeAt: position) { [writer, position] in writer.appendLive(position, to: &$0) }
+      block.append(resumeAt: position) { [writer, position] in writer.appendLive(position, to: &$0.bytes) }
     }
     let marks = block.takeMarks()
-    return Piece(bytes: block.take(), marks: marks, isLast: isLast)
+    return Piece(frames: block.take(), marks: marks, isLast: isLast)
   }
 
   private func addProperties(_ scan: inout PropertyScan, _ budget: inout Int, _ work: inout Int) -> Bool {

@@ -198,9 +198,9 @@ final class SignalGroup {
     guard newestJoin < message.number else {
       deliver(on: loop)
       write(message)
-      let bytes = block.take()
+      let frames = block.take()
       // A copy, because one that is too slow leaves.
-      for member in Array(members) where member.joinedAfter < message.number { member.deliver(bytes, on: loop) }
+      for member in Array(members) where member.joinedAfter < message.number { member.deliver(frames, on: loop) }
       return false
     }
     let isFirst = block.isEmpty
@@ -215,9 +215,9 @@ final class SignalGroup {
   /// Gives every member this turn's messages.
   func deliver(on loop: isolated EventLoop) {
     guard !block.isEmpty else { return }
-    let bytes = block.take()
+    let frames = block.take()
     // A copy, because one that is too slow leaves.
-    for member in Array(members) { member.deliver(bytes, on: loop) }
+    for member in Array(members) { member.deliver(frames, on: loop) }
   }
 }
 
@@ -236,7 +236,7 @@ final class SignalMembership {
   private var remembered: ArraySlice<SignalMessage>
   private var block: FrameBlock
   private var isLive = false
-  private var waiting: [[UInt8]] = []
+  private var waiting: [Frames] = []
   private var waitingBytes = 0
 
   init(
@@ -267,32 +267,26 @@ final class SignalMembership {
       block.append { Self.write(message, subscription: id, isRemembered: true, to: &$0) }
     }
     if remembered.isEmpty {
-      block.append { text in
-        text.append(literal: #"{"type":"live","subscription":"#)
-        text.appendJSON(id)
-        text.append(literal: #","revision":"#)
-        text.appendJSON(revision.number)
-        text.append(UInt8(ascii: "}"))
-      }
+      block.append { LiveEventWriter(subscription: id).appendLive(revision, to: &$0.bytes) }
       isLive = true
     }
     outlet.send(block.take(), on: loop)
     guard isLive else { return }
-    let blocks = waiting
+    let waited = waiting
     waiting = []
     waitingBytes = 0
-    for block in blocks { outlet.send(block, on: loop) }
+    for frames in waited { outlet.send(frames, on: loop) }
   }
 
-  fileprivate func deliver(_ block: [UInt8], on loop: isolated EventLoop) {
+  fileprivate func deliver(_ frames: Frames, on loop: isolated EventLoop) {
     if isLive {
       if !outlet.isOverloaded {
-        outlet.send(block, on: loop)
+        outlet.send(frames, on: loop)
         return
       }
     } else if waitingBytes <= outlet.highWaterMark {
-      waiting.append(block)
-      waitingBytes += block.count
+      waiting.append(frames)
+      waitingBytes += frames.count
       return
     }
     subscriber.tooSlow(on: loop)
@@ -300,18 +294,18 @@ final class SignalMembership {
 
   /// Writes the event (`docs/protocol.md` §3.3).
   fileprivate static func write(
-    _ message: SignalMessage, subscription: Int, isRemembered: Bool, to text: inout [UInt8]
+    _ message: SignalMessage, subscription: Int, isRemembered: Bool, to text: inout FrameText
   ) {
-    text.append(literal: #"{"type":"signal","subscription":"#)
-    text.appendJSON(subscription)
-    text.append(literal: #","path":"#)
+    text.bytes.append(literal: #"{"type":"signal","subscription":"#)
+    text.bytes.appendJSON(subscription)
+    text.bytes.append(literal: #","path":"#)
     let path = message.path.bytes
-    text.appendJSON(utf8: path.span)
-    text.append(literal: #","message":"#)
-    text.appendJSON(message.message)
-    text.append(literal: #","time":""#)
-    message.time.write(to: &text)
-    text.append(literal: isRemembered ? #"","remembered":true}"# : #""}"#)
+    text.bytes.appendJSON(utf8: path.span)
+    text.bytes.append(literal: #","message":"#)
+    text.append(message.message)
+    text.bytes.append(literal: #","time":""#)
+    message.time.write(to: &text.bytes)
+    text.bytes.append(literal: isRemembered ? #"","remembered":true}"# : #""}"#)
   }
 }
 

@@ -79,7 +79,7 @@ extension FrameBlock {
     let (gap, events) = conflation.take()
     if let gap {
       append(resumeAt: events.isEmpty ? gap.to : nil, name: "gap") {
-        writer.appendGap(gap, reason, more: !events.isEmpty, to: &$0)
+        writer.appendGap(gap, reason, more: !events.isEmpty, to: &$0.bytes)
       }
       beginUnit()
     }

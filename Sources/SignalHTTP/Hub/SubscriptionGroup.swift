@@ -170,9 +170,9 @@ final class SubscriptionGroup {
     }
     lastEvent = loop.now
     let marks = block.takeMarks()
-    let bytes = block.take()
+    let frames = block.take()
     for place in members.indices.reversed() where members[place].joinedAt < revision {
-      members[place].deliver(bytes, marks, on: loop)
+      members[place].deliver(frames, marks, on: loop)
     }
     return false
   }
@@ -193,10 +193,10 @@ final class SubscriptionGroup {
   private func send(on loop: isolated EventLoop) {
     lastEvent = loop.now
     let marks = block.takeMarks()
-    let bytes = block.take()
-    if bytes.isEmpty { return }
+    let frames = block.take()
+    if frames.isEmpty { return }
     // Backwards, because one that is too slow leaves, and the last takes its place.
-    for place in members.indices.reversed() { members[place].deliver(bytes, marks, on: loop) }
+    for place in members.indices.reversed() { members[place].deliver(frames, marks, on: loop) }
   }
 
   /// Gives the members of a paced group what has come since the last time, those too that have caught up.
@@ -229,7 +229,7 @@ final class SubscriptionGroup {
     // A member whose snapshot is newer than what has been routed is told at the next occasion, and so is everyone
     // when something waits for its time.
     guard revision >= newestJoin, pending.isEmpty else { return }
-    block.appendBookmark(revision) { [writer] in writer.appendBookmark(revision, to: &$0) }
+    block.appendBookmark(revision) { [writer] in writer.appendBookmark(revision, to: &$0.bytes) }
     send(on: loop)
   }
 }
