@@ -70,3 +70,9 @@ void creadiness_set_allocator(int arenas, int map_threshold, int trim_threshold)
   mallopt(M_TRIM_THRESHOLD, trim_threshold);
 #endif
 }
+
+void creadiness_trim(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}

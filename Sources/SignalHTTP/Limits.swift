@@ -12,6 +12,15 @@ public struct Limits: Sendable, Equatable {
   /// Frames and messages.
   public var webSocket = WebSocketLimits()
 
+  /// Bytes of memory that the process may have; at least 64 MiB.
+  ///
+  /// It is divided into shares (`MemoryShares`): for requests that come in, for connections and subscriptions, and for
+  /// output. What exceeds one is refused, with 503 or 1013; when most of all is used, connections are dropped whose peers do
+  /// not take what waits for them. The store has limits of its own.
+  ///
+  /// Default: no limit.
+  public var memory = Int.max
+
   /// Open connections of the whole server; one more is answered 503 and closed.
   ///
   /// Default 15 000, which leaves room under a descriptor limit of 20 000.

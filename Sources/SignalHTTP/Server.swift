@@ -129,12 +129,15 @@ public final class Server: Sendable {
   private func makeLoops() throws(SystemError) -> [EventLoop] {
     let number = configuration.loops > 0 ? configuration.loops : processorCount()
     var loops: [EventLoop] = []
+    let memory = configuration.limits.memory
+    let budget =
+      memory == .max ? nil : MemoryBudget(MemoryShares(of: memory), observer: configuration.memoryObserver)
     for index in 0..<number {
       do {
         loops.append(
           try EventLoop(
             label: "signal.loop.\(index)", sweepMilliseconds: configuration.limits.sweepMilliseconds,
-            turnWork: configuration.limits.turnWork))
+            turnWork: configuration.limits.turnWork, memory: budget))
       } catch {
         for loop in loops { loop.submit { $0.stop() } }
         throw error

@@ -25,6 +25,10 @@ public struct ServerConfiguration: Sendable {
   /// Called on the loop where it happens, at the moment it does: it must not block, and whatever it calls must be usable
   /// from several threads.
   public var observer: (@Sendable (ServerEvent) -> Void)?
+  /// Told at most once a second while most of ``Limits/memory`` is used; nil by default.
+  ///
+  /// Called on a loop, as ``observer`` is.
+  public var memoryObserver: (@Sendable (MemoryShortage) -> Void)?
 
   /// A configuration in which everything has its default unless given.
   public init(

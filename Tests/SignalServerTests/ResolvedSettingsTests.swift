@@ -72,7 +72,7 @@ struct PrecedenceTests {
     if setting.name == "listen" { return "unix:/run/a" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
-    let candidates = ["7", "20s", "11s", "2KiB", "2MiB", "debug", "json", "77"]
+    let candidates = ["7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77"]
     return candidates.first { candidate in
       var settings = Settings()
       return candidate != text && setting.assign([candidate], &settings) && settings != Settings()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What Swift's Glibc module does not expose: epoll, eventfd, timerfd, accept4, mallopt. Nothing else belongs here.
+// What Swift's Glibc module does not expose: epoll, eventfd, timerfd, accept4, mallopt, malloc_trim. Nothing else belongs here.
 #ifndef CREADINESS_H
 #define CREADINESS_H
 
@@ -42,5 +42,8 @@ int creadiness_accept(int listener, struct creadiness_peer *peer);
 
 /// Sets three of the allocator's parameters (mallopt(3)); another C library than glibc keeps its own.
 void creadiness_set_allocator(int arenas, int map_threshold, int trim_threshold);
+
+/// Gives free memory back to the system (malloc_trim(3)); another C library than glibc keeps its own.
+void creadiness_trim(void);
 
 #endif

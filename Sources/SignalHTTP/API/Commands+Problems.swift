@@ -20,7 +20,7 @@ extension Commands {
       problem.cursor = cursor(revision)
       return problem
     case .repeatedPath(let operation): return refusal(.duplicatePath, operation)
-    case .tooManyProperties: return Problem(.storeFull, error.description)
+    case .tooManyProperties, .tooManyBytes: return Problem(.storeFull, error.description)
     case .tooManyOperations: return Problem(.tooManyOperations, error.description)
     case .isComputed(let operation): return refusal(.isComputed, operation)
     case .cycle(let operation, _): return refusal(.formulaCycle, operation)

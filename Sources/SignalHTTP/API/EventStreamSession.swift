@@ -21,14 +21,14 @@ final class EventStreamSession: EventStreamHandler {
     let wire = Wire.eventStream(chunked: stream.isChunked)
     var block = FrameBlock(wire, epoch: service.commands.epoch)
     switch subscription {
-    case .properties(let options, let request):
-      let membership = subscriptions.add(options, request, id: 1, wire: wire, subscriber: self, on: loop)
+    case .properties(let options, let request, let claim):
+      let membership = subscriptions.add(options, request, claim, id: 1, wire: wire, subscriber: self, on: loop)
       block.append { service.appendSubscribed(membership, request, id: 1, command: nil, to: &$0.bytes) }
-    case .signals(let options, let request):
-      signals.add(options, request, id: 1, wire: wire, subscriber: self)
+    case .signals(let options, let request, let claim):
+      signals.add(options, request, claim, id: 1, wire: wire, subscriber: self)
       block.append { service.appendSubscribed(id: 1, command: nil, to: &$0.bytes) }
-    case .demand(let patterns):
-      subscriptions.add(demand: patterns, id: 1, wire: wire, subscriber: self)
+    case .demand(let patterns, let claim):
+      subscriptions.add(demand: patterns, claim, id: 1, wire: wire, subscriber: self)
       block.append { service.appendSubscribed(id: 1, command: nil, to: &$0.bytes) }
     }
     service.noteDependence()

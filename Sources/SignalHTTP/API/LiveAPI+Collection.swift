@@ -119,14 +119,21 @@ extension LiveAPI {
   /// The subscription that the query asks for, if it does.
   private func firstSubscription(_ query: Query, _ resumption: Cursor?) throws(APIError) -> FirstSubscription? {
     if let request = try SignalSubscribeRequest(query, service.configuration) {
-      return .signals(try problem { () throws(Problem) in try service.options(for: request) }, request)
+      return try problem { () throws(Problem) in
+        .signals(
+          try service.options(for: request), request, try service.claim(request.patterns, filter: request.filter))
+      }
     }
     if query.has("demand") {
       try query.refuse(allBut: ["demand", "batch"], "a subscription to demand")
-      return .demand(try query.patterns("demand", service.configuration))
+      let patterns = try query.patterns("demand", service.configuration)
+      return .demand(patterns, try problem { () throws(Problem) in try service.claim(patterns) })
     }
     guard var request = try query.subscription(service.configuration) else { return nil }
     request.since = resumption ?? request.since
-    return .properties(try problem { () throws(Problem) in try service.options(for: request) }, request)
+    return try problem { [request] () throws(Problem) in
+      .properties(
+        try service.options(for: request), request, try service.claim(request.patterns, filter: request.filter))
+    }
   }
 }

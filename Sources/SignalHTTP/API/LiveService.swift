@@ -13,6 +13,8 @@ final class LiveService {
   let gate: AnswerGate?
   private var announcements: Subscription?
   let requests: RequestQueue
+  /// The memory of the server; nil when it has no limit.
+  let memory: MemoryBudget?
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
@@ -25,6 +27,7 @@ final class LiveService {
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
     observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
+    memory = loop.memory?.budget
     commands = Commands(store, configuration)
     gate = commands.holdsBack ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate, commands] in gate?.depend(on: commands.records) }
@@ -61,6 +64,7 @@ final class LiveService {
   ) {
     commands = Commands(other.commands, configuration)
     gate = other.gate
+    memory = other.memory
     announcements = other.announcements
     hub = other.hub
     waits = other.waits
@@ -81,6 +85,17 @@ final class LiveService {
   }
 
   // MARK: Requests
+
+  /// Takes memory for a subscription; nil where it has no limit.
+  func claim(_ patterns: [PathPattern], filter: String? = nil) throws(Problem) -> MemoryClaim? {
+    guard let memory else { return nil }
+    let cost = MemoryBudget.cost(
+      patternBytes: patterns.reduce(0) { $0 + $1.bytes.count }, filterBytes: filter?.utf8.count ?? 0)
+    guard let claim = MemoryClaim(cost, from: memory.subscriptions) else {
+      throw Problem(.memoryFull, "The server has no memory left for another subscription.")
+    }
+    return claim
+  }
 
   /// Checks what a subscription asks for and compiles its filter.
   func options(for request: SubscribeRequest) throws(Problem) -> SubscriptionOptions {

@@ -6,10 +6,10 @@ import SignalStore
 ///
 /// Indirect, because it is large, and every session that lives would keep the place.
 indirect enum FirstSubscription {
-  case properties(SubscriptionOptions, SubscribeRequest)
-  case signals(SignalOptions, SignalSubscribeRequest)
+  case properties(SubscriptionOptions, SubscribeRequest, MemoryClaim?)
+  case signals(SignalOptions, SignalSubscribeRequest, MemoryClaim?)
   /// To what others watch, of what overlaps with these patterns.
-  case demand([PathPattern])
+  case demand([PathPattern], MemoryClaim?)
 }
 
 /// The live protocol on one WebSocket: commands in, replies and events out (`docs/protocol.md` §3).
@@ -43,9 +43,9 @@ final class LiveSession: WebSocketHandler {
     let first = first
     self.first = nil
     switch first {
-    case .properties(let options, let request): subscribe(options, request, command: nil, on: loop)
-    case .signals(let options, let request): subscribe(options, request, command: nil, on: loop)
-    case .demand(let patterns): subscribe(demand: patterns, command: nil, on: loop)
+    case .properties(let options, let request, let claim): subscribe(options, request, claim, command: nil, on: loop)
+    case .signals(let options, let request, let claim): subscribe(options, request, claim, command: nil, on: loop)
+    case .demand(let patterns, let claim): subscribe(demand: patterns, claim, command: nil, on: loop)
     case nil: break
     }
   }
@@ -108,7 +108,8 @@ final class LiveSession: WebSocketHandler {
     switch command {
     case .subscribeSignals(let request):
       try checkRoom()
-      subscribe(try service.options(for: request), request, command: id, on: loop)
+      let claim = try service.claim(request.patterns, filter: request.filter)
+      subscribe(try service.options(for: request), request, claim, command: id, on: loop)
     case .send(let request):
       try commands.send(request, as: caller)
       replyOK(id, on: loop) { _ in }
@@ -117,10 +118,11 @@ final class LiveSession: WebSocketHandler {
       replyOK(id, on: loop) { _ in }
     case .subscribe(let request):
       try checkRoom()
-      subscribe(try service.options(for: request), request, command: id, on: loop)
+      let claim = try service.claim(request.patterns, filter: request.filter)
+      subscribe(try service.options(for: request), request, claim, command: id, on: loop)
     case .subscribeToDemand(let patterns):
       try checkRoom()
-      subscribe(demand: patterns, command: id, on: loop)
+      subscribe(demand: patterns, try service.claim(patterns), command: id, on: loop)
     case .unsubscribe(let subscription):
       guard subscriptions.remove(subscription) || signals.remove(subscription) else {
         throw Problem(.noSuchSubscription, "The connection has no subscription \(subscription).")
@@ -150,27 +152,31 @@ final class LiveSession: WebSocketHandler {
   }
 
   private func subscribe(
-    _ options: SubscriptionOptions, _ request: SubscribeRequest, command: Int?, on loop: isolated EventLoop
+    _ options: SubscriptionOptions, _ request: SubscribeRequest, _ claim: MemoryClaim?, command: Int?,
+    on loop: isolated EventLoop
   ) {
     let id = nextID
     let membership = subscriptions.add(
-      options, request, id: id, wire: .webSocket(batched: isBatched), subscriber: self, on: loop)
+      options, request, claim, id: id, wire: .webSocket(batched: isBatched), subscriber: self, on: loop)
     reply(on: loop) { service.appendSubscribed(membership, request, id: id, command: command, to: &$0) }
     proceed(on: loop)
   }
 
   private func subscribe(
-    _ options: SignalOptions, _ request: SignalSubscribeRequest, command: Int?, on loop: isolated EventLoop
+    _ options: SignalOptions, _ request: SignalSubscribeRequest, _ claim: MemoryClaim?, command: Int?,
+    on loop: isolated EventLoop
   ) {
     let id = nextID
-    signals.add(options, request, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
+    signals.add(options, request, claim, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
     reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
     proceed(on: loop)
   }
 
-  private func subscribe(demand patterns: [PathPattern], command: Int?, on loop: isolated EventLoop) {
+  private func subscribe(
+    demand patterns: [PathPattern], _ claim: MemoryClaim?, command: Int?, on loop: isolated EventLoop
+  ) {
     let id = nextID
-    subscriptions.add(demand: patterns, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
+    subscriptions.add(demand: patterns, claim, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
     reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
     proceed(on: loop)
   }

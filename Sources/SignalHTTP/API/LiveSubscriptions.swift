@@ -5,8 +5,9 @@ import SignalStore
 /// ends them with the connection.
 final class LiveSubscriptions {
   private let hub: Hub
-  private var members: [(id: Int, membership: Membership)] = []
-  private var demands: [(id: Int, subscription: DemandSubscription)] = []
+  // Each with the memory that it is counted with, which is given back with it.
+  private var members: [(id: Int, membership: Membership, claim: MemoryClaim?)] = []
+  private var demands: [(id: Int, subscription: DemandSubscription, claim: MemoryClaim?)] = []
   /// Whether something is to be done when the socket has taken everything.
   private var hasWork = false
   /// What the connection's expensive filters have cost lately.
@@ -22,20 +23,22 @@ final class LiveSubscriptions {
 
   /// Registers a subscription; nothing of it is sent before `proceed`.
   func add(
-    _ options: SubscriptionOptions, _ request: SubscribeRequest, id: Int, wire: Wire, subscriber: any Subscriber,
-    on loop: isolated EventLoop
+    _ options: SubscriptionOptions, _ request: SubscribeRequest, _ claim: MemoryClaim?, id: Int, wire: Wire,
+    subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> Membership {
     let membership = hub.subscribe(
       options, id: id, wire: wire, initial: request.initial, since: request.since,
       take: request.delivery.take, subscriber: subscriber, on: loop)
-    members.append((id, membership))
+    members.append((id, membership, claim))
     hasWork = true
     return membership
   }
 
   /// Registers a subscription to what others watch; nothing of it is sent before `proceed`.
-  func add(demand patterns: [PathPattern], id: Int, wire: Wire, subscriber: any Subscriber) {
-    demands.append((id, hub.subscribe(demand: patterns, id: id, wire: wire, subscriber: subscriber)))
+  func add(
+    demand patterns: [PathPattern], _ claim: MemoryClaim?, id: Int, wire: Wire, subscriber: any Subscriber
+  ) {
+    demands.append((id, hub.subscribe(demand: patterns, id: id, wire: wire, subscriber: subscriber), claim))
     hasWork = true
   }
 
@@ -89,7 +92,7 @@ final class LiveSubscriptions {
       return true
     }
     hasWork = false
-    for (_, membership) in members where membership.isBehind {
+    for (_, membership, _) in members where membership.isBehind {
       guard membership.group.drained(membership, on: loop) else { continue }
       hasWork = true
       return true

@@ -59,6 +59,7 @@ struct Problem: Error {
     case diskFull = "disk_full"
     case storageSlow = "storage_slow"
     case storageFailed = "storage_failed"
+    case memoryFull = "memory_full"
 
     /// The HTTP status, also as a member of the problem.
     var status: Int {
@@ -78,7 +79,7 @@ struct Problem: Error {
       case .unsupportedEncoding, .unsupportedPatch: 415
       case .misdirected: 421
       case .notImplemented: 501
-      case .contended, .storageSlow, .storageFailed: 503
+      case .contended, .storageSlow, .storageFailed, .memoryFull: 503
       case .storeFull, .tooManyComputed, .diskFull: 507
       }
     }
@@ -134,13 +135,14 @@ struct Problem: Error {
       case .diskFull: "There is no room on the disk"
       case .storageSlow: "The disk is slower than the writers"
       case .storageFailed: "The disk has failed"
+      case .memoryFull: "The server has no memory left for it"
       }
     }
 
     /// Whether the same request may succeed later without being changed.
     var isTemporary: Bool {
       switch self {
-      case .storeFull, .contended, .diskFull, .storageSlow: true
+      case .storeFull, .contended, .diskFull, .storageSlow, .memoryFull: true
       default: false
       }
     }

@@ -67,7 +67,8 @@ final class SignalSubscriptions {
   private let hub: SignalHub
   private let commands: Commands
   private let pieceBytes: Int
-  private var members: [(id: Int, membership: SignalMembership)] = []
+  // Each with the memory that it is counted with, which is given back with it.
+  private var members: [(id: Int, membership: SignalMembership, claim: MemoryClaim?)] = []
 
   init(_ service: LiveService) {
     hub = service.signalHub
@@ -81,10 +82,12 @@ final class SignalSubscriptions {
 
   /// Registers a subscription; nothing of it is sent before `proceed`.
   func add(
-    _ options: SignalOptions, _ request: SignalSubscribeRequest, id: Int, wire: Wire, subscriber: any Subscriber
+    _ options: SignalOptions, _ request: SignalSubscribeRequest, _ claim: MemoryClaim?, id: Int, wire: Wire,
+    subscriber: any Subscriber
   ) {
-    members.append(
-      (id, hub.subscribe(options, id: id, wire: wire, remembered: request.initial, subscriber: subscriber)))
+    let membership = hub.subscribe(
+      options, id: id, wire: wire, remembered: request.initial, subscriber: subscriber)
+    members.append((id, membership, claim))
   }
 
   /// Ends one; false when there is none with that id.

@@ -34,17 +34,23 @@ final class Acceptor: ConnectionAcceptor {
   func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop) {
     let handle = SocketHandle(owning: socket.descriptor)
     let peer = Peer(socket)
-    let excess = all.reduce(0) { $0 + $1.value } - service.limits.connections
+    // What memory has no room for is refused, too.
+    let memory = loop.memory.map { $0.takeConnection() } ?? 0
+    let refused = loop.memory?.budget.refusedConnections ?? 0
+    let excess = max(all.reduce(0) { $0 + $1.value } - service.limits.connections, refused)
     guard excess <= Self.refusedAtATime, !loop.isDraining else {
       connections.observe(peer)?.tell(.turnedAway)
+      loop.memory?.release(input: 0, connection: memory)
       return connections.count.remove()
     }
     let session = HTTPSession(service, isRefusing: excess > 0)
     do {
       let connection = try Connection.adopt(
-        handle, of: peer, session: session, connections: connections, gate: service.handler.gate, on: loop)
+        handle, of: peer, session: session, connections: connections, gate: service.handler.gate,
+        memory: memory, on: loop)
       connection.setDeadline(after: service.limits.headTimeout, on: loop)
     } catch {
+      loop.memory?.release(input: 0, connection: memory)
       connections.count.remove()
     }
   }

@@ -35,6 +35,10 @@ final class Connection: LoopMember {
   private(set) var session: any Session
   /// Received and not yet consumed; empty, without storage, between requests.
   private var input: [UInt8] = []
+  /// What is counted for input and for what the session keeps of it.
+  private var inputBytes = 0
+  /// What is counted for the connection itself; nil when it is one of those that are refused.
+  private let ownBytes: Int?
   /// Readable was told and not yet exhausted (the set is edge-triggered: it is not told twice).
   private var isReadable = false
   private var isEnding = false
@@ -60,12 +64,14 @@ final class Connection: LoopMember {
   var peerIsEnding: Bool { isEnding || peerHasEnded }
 
   /// Takes over an accepted socket, which has been counted, and registers it; on failure the socket is closed.
+  ///
+  /// - Parameter ownBytes: What has been taken from the loop's memory for it, and is given back at its end.
   static func adopt(
     _ handle: consuming SocketHandle, of peer: Peer, session: any Session, connections: LoopConnections,
-    gate: AnswerGate? = nil, on loop: isolated EventLoop
+    gate: AnswerGate? = nil, memory ownBytes: Int? = 0, on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
     if peer.isRemote { handle.disableNagle() }
-    let connection = Connection(handle, peer, session, connections, gate)
+    let connection = Connection(handle, peer, session, connections, gate, ownBytes)
     connection.id = try loop.add(connection)
     connection.observation?.tell(.opened)
     return connection
@@ -73,8 +79,9 @@ final class Connection: LoopMember {
 
   private init(
     _ handle: consuming SocketHandle, _ peer: Peer, _ session: any Session, _ connections: LoopConnections,
-    _ gate: AnswerGate?
+    _ gate: AnswerGate?, _ ownBytes: Int?
   ) {
+    self.ownBytes = ownBytes
     self.gate = gate
     observation = connections.observe(peer)
     self.handle = handle
@@ -149,15 +156,29 @@ final class Connection: LoopMember {
     swap(&bytes, &input)
     var span = bytes.mutableSpan
     let intake = session.receive(&span, from: self, on: loop)
-    keep(intake, of: bytes.count) { $0 = Array(bytes[intake.consumed...]) }
+    keep(intake, of: bytes.count, on: loop) { $0 = Array(bytes[intake.consumed...]) }
   }
 
   /// Keeps what the session has not consumed.
-  private func keep(_ intake: Intake, of count: Int, _ copy: (inout [UInt8]) -> Void) {
+  private func keep(_ intake: Intake, of count: Int, on loop: isolated EventLoop, _ copy: (inout [UInt8]) -> Void) {
     guard state == .open else { return }
     input = []
+    guard countInput(count - intake.consumed, on: loop) else { return }
     if intake.consumed < count { copy(&input) }
     inputNeedsMore = input.isEmpty || !intake.isHeldBack
+  }
+
+  /// Counts what is kept of what has come; false when there is no memory for it, and the session has refused it.
+  private func countInput(_ bytes: Int, on loop: isolated EventLoop) -> Bool {
+    let needed = bytes + session.heldBytes
+    guard needed != inputBytes, let memory = loop.memory else { return true }
+    guard memory.budget.requests.take(needed - inputBytes) else {
+      inputNeedsMore = true
+      session.memoryIsFull(self, on: loop)
+      return false
+    }
+    inputBytes = needed
+    return true
   }
 
   private func receive(on loop: isolated EventLoop) -> Int {
@@ -173,8 +194,8 @@ final class Connection: LoopMember {
       if input.isEmpty {
         var span = unsafe MutableSpan(_unsafeElements: bytes)
         let intake = session.receive(&span, from: self, on: loop)
-        keep(intake, of: count) { unsafe $0 = Array(bytes[intake.consumed...]) }
-      } else {
+        keep(intake, of: count, on: loop) { unsafe $0 = Array(bytes[intake.consumed...]) }
+      } else if countInput(input.count + count, on: loop) {
         unsafe input.append(contentsOf: bytes)
         inputNeedsMore = false
       }
@@ -222,11 +243,20 @@ final class Connection: LoopMember {
     let outcome = unsafe bytes.withUnsafeBytes { unsafe handle.send($0) }
     switch outcome {
     case .bytes(bytes.count): break
-    case .bytes(let sent): output.append(Array(bytes[sent...]))
-    case .wouldBlock: output.append(Array(bytes))
+    case .bytes(let sent): keep(Array(bytes[sent...]), on: loop)
+    case .wouldBlock: keep(Array(bytes), on: loop)
     case .ended, .failed: abort(on: loop)
     }
     if !output.isEmpty { block(on: loop) }
+  }
+
+  /// Keeps of an answer what the socket does not take; when memory is short, a peer that leaves much of it is dropped.
+  private func keep(_ rest: [UInt8], on loop: isolated EventLoop) {
+    if let memory = loop.memory {
+      memory.note(rest.count)
+      if memory.isShort, rest.count > MemoryKeeper.smallRest { return abort(on: loop) }
+    }
+    output.append(rest)
   }
 
   /// Keeps a block back if it has to wait for records, or for what waits for some; false when it may be sent.
@@ -260,6 +290,9 @@ final class Connection: LoopMember {
     loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
   }
 
+  /// Since when the peer takes nothing of what waits for it; nil when nothing waits, or not for the peer.
+  var blockedTime: UInt64? { isFull ? blockedSince : nil }
+
   func markDirty(on loop: isolated EventLoop) {
     guard !isDirty else { return }
     isDirty = true
@@ -275,7 +308,9 @@ final class Connection: LoopMember {
       }
       switch outcome {
       case .bytes(let sent): output.consume(sent)
-      case .wouldBlock: block(on: loop)
+      case .wouldBlock:
+        loop.memory?.note(output.count)
+        block(on: loop)
       case .ended, .failed: return abort(on: loop)
       }
     }
@@ -331,6 +366,8 @@ final class Connection: LoopMember {
     guard state == .open else { return }
     state = .flushing
     input = []
+    loop.memory?.release(input: inputBytes)
+    inputBytes = 0
     inputNeedsMore = true
     session.closed(on: loop)
     loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
@@ -374,6 +411,8 @@ final class Connection: LoopMember {
 
   private func finish(on loop: isolated EventLoop) {
     state = .closed
+    loop.memory?.release(input: inputBytes, connection: ownBytes)
+    inputBytes = 0
     output = OutputQueue()
     held = nil
     input = []

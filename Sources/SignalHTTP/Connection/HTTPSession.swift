@@ -79,6 +79,16 @@ final class HTTPSession: Session {
 
   var collectsOutput: Bool { false }
 
+  var heldBytes: Int {
+    if case .body(let request, let collector) = phase { request.heldBytes + collector.bytes.capacity } else { 0 }
+  }
+
+  func memoryIsFull(_ connection: Connection, on loop: isolated EventLoop) {
+    refuseLate(
+      .serviceUnavailable, "memory_full", "The server has no memory left for the rest of the request.", connection,
+      on: loop)
+  }
+
   // MARK: Receiving
 
   func receive(

@@ -26,6 +26,12 @@ protocol Session: AnyObject {
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
   ) -> Intake
 
+  /// Bytes that it keeps of a request or message that has not come as a whole.
+  var heldBytes: Int { get }
+
+  /// There is no memory for what has come, which is not kept: refuses it, and ends the connection.
+  func memoryIsFull(_ connection: Connection, on loop: isolated EventLoop)
+
   /// The peer has sent its last byte, and all before it has been offered.
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop)
 
@@ -48,6 +54,12 @@ protocol Session: AnyObject {
 }
 
 extension Session {
+  /// Keeps nothing.
+  var heldBytes: Int { 0 }
+
+  /// Nothing is kept that could be refused.
+  func memoryIsFull(_ connection: Connection, on loop: isolated EventLoop) { connection.close(on: loop) }
+
   /// Does nothing: sooner or later the end is received.
   func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop) {}
 }

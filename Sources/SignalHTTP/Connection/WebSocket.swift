@@ -140,6 +140,12 @@ public final class WebSocket: Session {
 
   var takesInput: Bool { true }
   var collectsOutput: Bool { true }
+  var heldBytes: Int { machine.heldBytes }
+
+  func memoryIsFull(_ connection: Connection, on loop: isolated EventLoop) {
+    machine.abandonMessage()
+    close(.tryAgainLater, reason: "no memory left for the rest of the message", on: loop)
+  }
 
   func receive(
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop

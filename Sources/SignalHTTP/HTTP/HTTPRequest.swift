@@ -31,6 +31,9 @@ public struct HTTPRequest: Sendable {
     }
   }
 
+  /// About how many bytes it takes.
+  var heldBytes: Int { bytes.count + body.count + lines.count * MemoryLayout<FieldLine>.stride }
+
   private func text(_ range: HeadRange) -> String { String(decoding: bytes[range.range], as: UTF8.self) }
 
   /// The target as it came, for example `/a%20b?c=d`.

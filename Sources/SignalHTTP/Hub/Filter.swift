@@ -113,6 +113,9 @@ struct FilteredChange {
   private var isOldMade = false
   private var madeNewTree: JSONTree?
   private var madeOldTree: JSONTree?
+  /// Large parts of the values, which those who ask for the same share.
+  private var newParts: [JSONPointer: JSONText] = [:]
+  private var oldParts: [JSONPointer: JSONText] = [:]
 
   init(_ change: Change) { self.change = change }
 
@@ -124,6 +127,8 @@ struct FilteredChange {
     isOldMade = false
     madeNewTree = nil
     madeOldTree = nil
+    if !newParts.isEmpty { newParts = [:] }
+    if !oldParts.isEmpty { oldParts = [:] }
   }
 
   /// The value after the change; nil when there is none.
@@ -143,13 +148,18 @@ struct FilteredChange {
   }
 
   /// The part of the value after the change; nil when there is none.
-  mutating func newPart(at pointer: JSONPointer) -> JSONText? { Self.part(of: newTree, at: pointer) }
+  mutating func newPart(at pointer: JSONPointer) -> JSONText? { Self.part(of: newTree, at: pointer, &newParts) }
 
   /// The part of the value before the change; nil when there is none.
-  mutating func oldPart(at pointer: JSONPointer) -> JSONText? { Self.part(of: oldTree, at: pointer) }
+  mutating func oldPart(at pointer: JSONPointer) -> JSONText? { Self.part(of: oldTree, at: pointer, &oldParts) }
 
-  private static func part(of tree: JSONTree?, at pointer: JSONPointer) -> JSONText? {
-    tree.flatMap { tree in tree.node(at: pointer).map { tree.text(of: $0) } }
+  private static func part(
+    of tree: JSONTree?, at pointer: JSONPointer, _ parts: inout [JSONPointer: JSONText]
+  ) -> JSONText? {
+    if !parts.isEmpty, let part = parts[pointer] { return part }
+    let part = tree.flatMap { tree in tree.node(at: pointer).map { tree.text(of: $0) } }
+    if let part, part.bytes.count >= FrameText.largeValue { parts[pointer] = part }
+    return part
   }
 
   private mutating func makeTree(of stored: StoredValue?) -> JSONTree? {

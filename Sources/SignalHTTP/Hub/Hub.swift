@@ -260,8 +260,16 @@ final class Hub: TurnParticipant {
         return false
       }
     }
+    let written = group.writtenBytes
     let isConcerned = group.append(&filtered, candidate.verdict)
-    if isConcerned { filtered.spend(WorkCost.event(filtered.change)) }
+    if isConcerned {
+      filtered.spend(WorkCost.event(filtered.change))
+      if let memory = loop.memory {
+        memory.note(group.writtenBytes - written)
+        // What all groups are told of one commit waits until it has been routed; there may be no room for that.
+        if memory.isShort, group.writtenBytes > MemoryKeeper.smallRest { group.endAll(on: loop) }
+      }
+    }
     let used = filtered.evaluated - evaluated
     group.isExpensive = used > limits.cheapFilterWork
     if let payer {

@@ -212,6 +212,6 @@ final class Membership {
 
   func hasCaughtUp() { fellBehindBySlowness = false }
 
-  /// Ends the connection, because too much had to be kept.
+  /// Ends the connection, because too much has to be kept.
   func end(on loop: isolated EventLoop) { subscriber.tooSlow(on: loop) }
 }

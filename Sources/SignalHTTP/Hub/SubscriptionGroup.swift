@@ -132,7 +132,16 @@ final class SubscriptionGroup {
     }
   }
 
+  /// Ends all members, and forgets what has been written for them: there is no memory for it.
+  func endAll(on loop: isolated EventLoop) {
+    block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
+    for member in members + behind { member.end(on: loop) }
+  }
+
   // MARK: Changes
+
+  /// Bytes that are written and not given to the members yet.
+  var writtenBytes: Int { block.count }
 
   /// Writes the event of a change, if the group is to be told of it.
   ///

@@ -17,6 +17,8 @@ struct ConnectionID: Sendable, Hashable {
 /// What a loop drives: reacts to readiness, sends what it has to send, and dies at its deadlines.
 protocol LoopMember: AnyObject {
   var descriptor: Int32 { get }
+  /// Since when its peer takes nothing of what waits for it, in the loop's time; nil when nothing waits.
+  var blockedTime: UInt64? { get }
   func ready(_ event: ReadinessEvent, on loop: isolated EventLoop)
   /// More was readable than one turn allows; called in the next turn.
   func proceed(on loop: isolated EventLoop)
@@ -132,6 +134,8 @@ public actor EventLoop {
   private var hasWorkLeft = false
   /// What this turn may still spend on what strangers' expressions cost.
   var work: TurnWork
+  /// Counts the memory that is taken for the loop's connections; nil when it has no limit.
+  let memory: MemoryKeeper?
   /// Called once, when draining has closed the last connection.
   private var whenDrained: (@Sendable () -> Void)?
 
@@ -146,8 +150,12 @@ public actor EventLoop {
   /// - Parameters:
   ///   - sweepMilliseconds: How often deadlines are looked at; a timeout is late by at most this.
   ///   - turnWork: What each kind of work may cost in a turn; see `TurnWork`.
-  init(label: String, sweepMilliseconds: Int, turnWork: Int = TurnWork.defaultLimit) throws(SystemError) {
+  ///   - memory: That of the server; nil when it has no limit.
+  init(
+    label: String, sweepMilliseconds: Int, turnWork: Int = TurnWork.defaultLimit, memory: MemoryBudget? = nil
+  ) throws(SystemError) {
     work = TurnWork(limit: turnWork)
+    self.memory = memory.map { MemoryKeeper($0) }
     executor = try LoopExecutor(label: label)
     readiness = try Readiness()
     timerDescriptor = creadiness_make_timer()
@@ -157,6 +165,7 @@ public actor EventLoop {
     self.source = source
     try readiness.add(executor.wakeDescriptor, .readableEdge, token: Token.door)
     try readiness.add(timerDescriptor, .readableEdge, token: Token.timer)
+    if let keeper = self.memory { participants.append(keeper) }
     // The handler keeps the loop alive until `stop`.
     source.setEventHandler { self.assumeIsolated { $0.runTurns() } }
     source.activate()
@@ -438,6 +447,21 @@ public actor EventLoop {
     stopListening()
     for slot in slots { slot.member?.drain(on: self) }
     if count == 0 { finishDraining() }
+  }
+
+  /// Drops a quarter of the members whose peers take nothing of what waits for them: those that have taken nothing for
+  /// longest.
+  ///
+  /// - Returns: How many.
+  func abortBlocked() -> Int {
+    var blocked: [(time: UInt64, member: any LoopMember)] = []
+    for slot in slots {
+      if let member = slot.member, let time = member.blockedTime { blocked.append((time, member)) }
+    }
+    blocked.sort { $0.time < $1.time }
+    let count = (blocked.count + 3) / 4
+    for (_, member) in blocked.prefix(count) { member.abort(on: self) }
+    return count
   }
 
   /// Drops every connection that is left.

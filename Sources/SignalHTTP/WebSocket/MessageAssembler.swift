@@ -34,6 +34,12 @@ package struct MessageAssembler: Sendable {
   /// Whether a message has begun and not ended.
   package var isInsideMessage: Bool { kind != nil }
 
+  /// Bytes that the message under way takes.
+  package var heldBytes: Int { joined.capacity }
+
+  /// Forgets the message under way.
+  package mutating func abandon() { joined = [] }
+
   /// Adds a piece that the frame parser found in `buffer`, and returns the message when this was its last.
   @inline(__always)
   package mutating func add(

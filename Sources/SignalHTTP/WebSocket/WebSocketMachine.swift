@@ -67,6 +67,9 @@ package struct WebSocketMachine: Sendable {
   /// Whether the peer has begun a message and not ended it.
   package var isInsideMessage: Bool { assembler.isInsideMessage }
 
+  /// Bytes that are kept of a message that has not come as a whole.
+  package var heldBytes: Int { assembler.heldBytes }
+
   // MARK: Receiving
 
   /// Takes bytes of `buffer` from `position` on until there is something to do, and moves `position` behind them.
@@ -149,6 +152,9 @@ package struct WebSocketMachine: Sendable {
     FrameWriter.appendClose(code, reason: reason, mask: newMask(), to: &output)
     state = .closeSent
   }
+
+  /// Forgets the message that has begun; what comes of it is refused, so the owner has to close.
+  package mutating func abandonMessage() { assembler.abandon() }
 
   /// The connection is gone.
   package mutating func ended() { state = .closed }

@@ -7,6 +7,8 @@ struct Draft {
   private(set) var changes: [Change] = []
   /// Properties that keep value, revision and time, but whose lease or reason of failure will be another.
   private(set) var amendments: [StoredValue] = []
+  /// By how many bytes the properties will be more.
+  private(set) var growth = 0
   /// Where in the changes a path is; made when somebody asks.
   private var places: [PropertyPath: Int]?
 
@@ -19,6 +21,7 @@ struct Draft {
   mutating func add(_ change: Change) {
     places?[change.path] = changes.count
     changes.append(change)
+    growth += (change.new.map(Replica.cost) ?? 0) - (change.old.map(Replica.cost) ?? 0)
   }
 
   mutating func amend(_ property: StoredValue) { amendments.append(property) }

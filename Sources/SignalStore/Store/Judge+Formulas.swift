@@ -84,8 +84,13 @@ extension Judge {
   private mutating func compute(
     _ formula: Formula, at path: PropertyPath, in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget
   ) -> Bool {
-    let (value, error) = evaluate(formula, in: &draft, of: replica, &budget)
+    var (value, error) = evaluate(formula, in: &draft, of: replica, &budget)
     let current = replica.tree.value(at: path)
+    let growth = value.bytes.count - (current?.value.bytes.count ?? 0)
+    if growth > 0, growth > limits.propertyBytes - replica.propertyBytes - draft.growth {
+      formulaFailures += 1
+      (value, error) = (.null, Self.fullStore)
+    }
     if let current, let computation = current.computation, computation.formula == formula, current.value == value {
       // The reason of a failure may have changed; that is no change of the value.
       if !computation.hasError(error) {
@@ -107,6 +112,9 @@ extension Judge {
     draft.add(Change(set: new, replacing: current))
     return true
   }
+
+  /// What a formula fails with whose value has no room.
+  private static let fullStore = "the store is full"
 
   private mutating func evaluate(
     _ formula: Formula, in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget

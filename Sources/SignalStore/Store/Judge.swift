@@ -43,10 +43,37 @@ struct Judge: Sendable {
     }
   }
 
-  /// Refuses properties beyond the limit.
-  func checkRoom(for growth: Int, in replica: Replica) throws(StoreError) {
-    if growth > 0, replica.tree.count + growth > limits.properties {
+  /// Refuses properties beyond the limits.
+  func checkRoom(for growth: Growth, in replica: Replica) throws(StoreError) {
+    if growth.properties > 0, replica.tree.count + growth.properties > limits.properties {
       throw .tooManyProperties(limit: limits.properties)
+    }
+    if growth.bytes > 0, replica.propertyBytes > limits.propertyBytes - growth.bytes {
+      throw .tooManyBytes(limit: limits.propertyBytes)
+    }
+  }
+
+  /// By how much operations make the properties more, but for what is computed.
+  struct Growth {
+    private(set) var properties = 0
+    private(set) var bytes = 0
+
+    mutating func add(
+      _ operation: PropertyStore.Operation, _ outcome: OperationResult.Outcome, _ current: StoredValue?
+    ) {
+      switch outcome {
+      case .created: properties += 1
+      case .deleted: properties -= 1
+      case .replaced: break
+      case .unchanged: return
+      }
+      if let current { bytes -= Replica.cost(of: current) }
+      switch operation.action {
+      case .set(let value, _, _, _):
+        bytes += Replica.cost(path: operation.path.bytes.count, value: value.bytes.count)
+      case .define: bytes += Replica.cost(path: operation.path.bytes.count, value: 0)
+      case .delete: break
+      }
     }
   }
 

@@ -26,6 +26,8 @@ package struct Replica: Sendable {
   /// What has to be executed when a holder is gone, in a language that the store does not know.
   package private(set) var lastOperations: [Holder: JSONText] = [:]
   private(set) var history: History
+  /// About how many bytes the properties take.
+  private(set) var propertyBytes = 0
 
   /// A replica that is to hold these properties, and whose history begins behind them.
   ///
@@ -44,7 +46,10 @@ package struct Replica: Sendable {
     self.signals = signals
     self.lastOperations = lastOperations
     history = History(limits, after: revision)
-    for property in properties { _ = tree.set(property) }
+    for property in properties {
+      propertyBytes += Self.cost(of: property)
+      if let displaced = tree.set(property) { propertyBytes -= Self.cost(of: displaced) }
+    }
     for timer in timers { self.timers[timer.path] = timer }
   }
 
@@ -75,13 +80,26 @@ package struct Replica: Sendable {
     return nil
   }
 
+  /// About how many bytes a property takes: what the tree and the allocator add to it, its path and its value.
+  static func cost(of property: StoredValue) -> Int {
+    cost(path: property.path.bytes.count, value: property.value.bytes.count)
+  }
+
+  static func cost(path: Int, value: Int) -> Int { 180 + path + value }
+
   /// As ``apply(_:)-(Record)`` of the message.
   mutating func apply(_ message: SignalMessage, isKept: Bool) { signals.apply(message, isKept: isKept) }
 
   /// As ``apply(_:)-(Record)`` of the commit.
   mutating func apply(_ commit: Commit) -> History.Dropped? {
     for change in commit {
-      if let new = change.new { _ = tree.set(new) } else { _ = tree.remove(change.path) }
+      if let old = change.old { propertyBytes -= Self.cost(of: old) }
+      if let new = change.new {
+        propertyBytes += Self.cost(of: new)
+        _ = tree.set(new)
+      } else {
+        _ = tree.remove(change.path)
+      }
     }
     revision = commit.revision
     time = commit.time

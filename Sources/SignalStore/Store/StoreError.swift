@@ -14,6 +14,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case repeatedPath(operation: Int)
   /// There would be more properties than ``StoreLimits/properties`` allows.
   case tooManyProperties(limit: Int)
+  /// The properties would take more bytes than ``StoreLimits/propertyBytes`` allows.
+  case tooManyBytes(limit: Int)
   /// The transaction has more operations than ``StoreLimits/transactionOperations``.
   case tooManyOperations(limit: Int)
   /// The property is computed, so it cannot be set; deleting it makes its path free.
@@ -42,7 +44,6 @@ public enum StoreError: Error, Equatable, Sendable {
   /// What is written could not be kept.
   case notKept(StorageRefusal)
   /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/ttlLimit``.
-  /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/ttlLimit``.
   case badTimer(shortest: Duration, longest: Duration)
 }
 
@@ -60,6 +61,8 @@ extension StoreError: CustomStringConvertible {
       "Operation \(operation) has the path of an earlier operation of the same transaction."
     case .tooManyProperties(let limit):
       "The store is full: it holds at most \(limit) properties."
+    case .tooManyBytes(let limit):
+      "The store is full: its properties have at most \(limit) bytes."
     case .tooManyOperations(let limit):
       "The transaction has more than \(limit) operations."
     case .isComputed(let operation):

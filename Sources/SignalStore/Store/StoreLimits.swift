@@ -9,6 +9,8 @@ public struct StoreLimits: Equatable, Sendable {
   ///
   /// A property takes about 180 bytes beside its path and its value.
   public var properties: Int
+  /// Most bytes of all properties: their paths, their values, and 180 for each; no limit unless told otherwise.
+  public var propertyBytes: Int
   /// Most operations of one transaction; 1000 unless told otherwise.
   ///
   /// Other writers and readers wait while it is applied.
@@ -54,13 +56,15 @@ public struct StoreLimits: Equatable, Sendable {
 
   /// Limits with the defaults, or with those given instead.
   public init(
-    properties: Int = 1_000_000, transactionOperations: Int = 1000, historyChanges: Int = 100_000,
+    properties: Int = 1_000_000, propertyBytes: Int = .max, transactionOperations: Int = 1000,
+    historyChanges: Int = 100_000,
     historyBytes: Int = 64 << 20, computedProperties: Int = 5000, formulaInputs: Int = 64, formulaDepth: Int = 100,
     formulaUnits: Int = 200_000, formulaBytes: Int = 1 << 20, ttlLimit: Duration = .seconds(365 * 86_400),
     heldProperties: Int = 1000, rememberedSignals: Int = 10_000, rememberedBytes: Int = 64 << 20, timers: Int = 10_000,
     timerInterval: Duration = .milliseconds(10)
   ) {
     self.properties = properties
+    self.propertyBytes = propertyBytes
     self.transactionOperations = transactionOperations
     self.historyChanges = historyChanges
     self.historyBytes = historyBytes

@@ -80,7 +80,9 @@ struct StoreState: Sendable {
       if let renewed { apply(.amendment(renewed)) }
       return (OperationResult(outcome: outcome, value: renewed ?? current, revision: replica.revision), nil)
     }
-    if outcome == .created { try judge.checkRoom(for: 1, in: replica) }
+    var growth = Judge.Growth()
+    growth.add(operation, outcome, current)
+    try judge.checkRoom(for: growth, in: replica)
     let revision = replica.revision.next
     let time = max(replica.time, now.time)
     guard let change = judge.change(operation, current, revision: revision, time: time, now) else {
@@ -99,13 +101,12 @@ struct StoreState: Sendable {
     try checkStorage()
     var judged: [(outcome: OperationResult.Outcome, current: StoredValue?)] = []
     judged.reserveCapacity(operations.count)
-    var growth = 0
+    var growth = Judge.Growth()
     var isChange = false
     for index in operations.indices {
       let current = replica.tree.value(at: operations[index].path)
       let outcome = try judge.outcome(of: operations[index], index, current, in: replica)
-      if outcome == .created { growth += 1 }
-      if outcome == .deleted { growth -= 1 }
+      growth.add(operations[index], outcome, current)
       isChange = isChange || outcome != .unchanged
       judged.append((outcome, current))
     }
@@ -139,12 +140,13 @@ struct StoreState: Sendable {
     at now: Moment, budget: Int, _ changes: Signal<Commit>
   ) -> (isDone: Bool, dropped: [History.Dropped]) {
     var budget = budget
-    var units = judge.formulaBudget.units
+    let most = judge.limits.formulaUnits
+    var units = most
     var dropped: [History.Dropped] = []
     while let path = judge.leases.takeExpired(at: now, budget: &budget) {
       if let excess = end(CollectionOfOne(path), by: .expire, at: now.time, &units, changes) { dropped.append(excess) }
       // What follows from these is computed while others wait, too.
-      if units < judge.formulaBudget.units * 3 / 4 { return (false, dropped) }
+      if units < most * 3 / 4 { return (false, dropped) }
     }
     return (budget > 0, dropped)
   }
@@ -176,7 +178,7 @@ struct StoreState: Sendable {
     }
     var budget = judge.formulaBudget
     judge.compute([], in: &draft, of: replica, &budget)
-    units -= judge.formulaBudget.units - budget.units
+    units -= judge.limits.formulaUnits - budget.units
     return apply(draft, changes)
   }
 

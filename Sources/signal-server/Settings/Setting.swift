@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import SignalHTTP
 
 /// One row of the table of settings: a name, the values it takes, and what it is for.
 ///
@@ -77,6 +78,16 @@ extension Setting {
     return Setting(
       name, field, "a size from \(bounds), such as 64KiB", summary,
       read: { SettingText.bytes($0).within(range) }, write: SettingText.text(bytes:))
+  }
+
+  /// A number of bytes that a program can live with, or 0.
+  static func memory(_ name: String, _ field: Field<Int>, _ summary: String) -> Setting {
+    let range = MemoryShares.least...1 << 40
+    let bounds = "\(SettingText.text(bytes: range.lowerBound)) to \(SettingText.text(bytes: range.upperBound))"
+    return Setting(
+      name, field, "0, or a size from \(bounds), such as 512MiB", summary,
+      read: { text in SettingText.bytes(text).flatMap { $0 == 0 || range.contains($0) ? $0 : nil } },
+      write: SettingText.text(bytes:))
   }
 
   /// A length of time.

@@ -15,6 +15,8 @@ struct Settings: Equatable, Sendable {
   /// Instead of host and port: where to listen, and how.
   var listen: [ListenerConfiguration] = []
   var loops = ServerConfiguration().loops
+  /// Bytes of memory that the process may have; 0 for three quarters of what there is.
+  var memory = 0
   /// Bounds of sockets, HTTP and WebSocket.
   var limits = Limits()
   /// How properties are served.
@@ -58,8 +60,22 @@ struct Settings: Equatable, Sendable {
       folder: data.dir, journal: JournalLimits(sync: sync, queueBytes: data.queueBytes), store: store)
   }
 
-  /// What a server is made with; the program adds its observer.
+  /// What a server is made with; the program adds its observers.
   var server: ServerConfiguration { ServerConfiguration(listeners: listeners, loops: loops, limits: limits) }
+
+  /// The same with the limits that follow from the memory that there is.
+  func within(available: Int) -> Settings {
+    var settings = self
+    let total = memory == 0 ? max(MemoryShares.least, available / 4 * 3) : memory
+    let shares = MemoryShares(of: total)
+    settings.memory = total
+    settings.limits.memory = total
+    settings.store.propertyBytes = shares.properties
+    settings.store.historyBytes = min(store.historyBytes, shares.history)
+    settings.store.rememberedBytes = min(store.rememberedBytes, shares.remembered)
+    settings.data.queueBytes = min(data.queueBytes, shares.queue)
+    return settings
+  }
 }
 
 extension Settings {
@@ -69,6 +85,7 @@ extension Settings {
     .integer("port", \.port, 0...65_535, "port to listen on; 0 lets the system pick one").untilRestart,
     .listeners("listen", \.listen, "several addresses and unix sockets to listen on, instead of host and port")
       .untilRestart,
+    .memory("memory", \.memory, "memory of the process; 0 is three quarters of what there is").untilRestart,
     .integer("loops", \.loops, 0...256, "event loops, each a thread of I/O; 0 is one per core").untilRestart,
     .hosts("hosts", \.live.hosts, "names besides those listened on under which the server answers"),
     .origins("origins", \.live.origins, "web origins besides the server's own that may use it"),

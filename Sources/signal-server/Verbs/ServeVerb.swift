@@ -42,7 +42,8 @@ struct ServeVerb: AsyncParsableCommand {
     try ResolvedSettings.load(file: config, environment: ProcessEnvironment.variables, flags: flags.map(\.text))
   }
 
-  private func serve(_ settings: Settings) async throws(Failure) {
+  private func serve(_ given: Settings) async throws(Failure) {
+    let settings = given.within(available: availableMemory())
     let level = LogLevel(settings.log.level)
     LoggingSystem.bootstrap { _ in LineLogHandler(settings.log.format, level) }
     let logger = Logger(label: "signal-server")
@@ -53,12 +54,13 @@ struct ServeVerb: AsyncParsableCommand {
     let store = served.store
     let server = Server(Self.configuration(settings, logger), store: store, live: settings.live)
     let reload = SettingsReload(
-      settings, logger: logger,
+      given, logger: logger,
       read: { [self] () throws(ConfigurationError) in
         guard ResolvedSettings.name(ofFile: config, ProcessEnvironment.variables) != nil else { return nil }
         return try resolve().settings
       },
       apply: { settings in
+        let settings = settings.within(available: availableMemory())
         level.change(to: settings.log.level)
         Self.raiseDescriptors(settings, logger)
         server.reload(Self.configuration(settings, logger), live: settings.live)
@@ -76,7 +78,11 @@ struct ServeVerb: AsyncParsableCommand {
       for endpoint in endpoints { Terminal.print("listening on \(endpoint)") }
       let address = endpoints.map(\.description).joined(separator: " ")
       logger.info(
-        "started", metadata: ["address": "\(address)", "epoch": "\(store.epoch)", "store": "\(served.place)"])
+        "started",
+        metadata: [
+          "address": "\(address)", "epoch": "\(store.epoch)", "store": "\(served.place)",
+          "memory": "\(SettingText.text(bytes: settings.memory))",
+        ])
       try await server.run()
       withExtendedLifetime(sources) {}
     } catch {
@@ -90,6 +96,11 @@ struct ServeVerb: AsyncParsableCommand {
   /// What the server takes of the settings; with the level `debug` it is observed.
   private static func configuration(_ settings: Settings, _ logger: Logger) -> ServerConfiguration {
     var configuration = settings.server
+    configuration.memoryObserver = { shortage in
+      logger.warning(
+        "memory is short: clients that do not read are dropped",
+        metadata: ["in-use": "\(shortage.inUse)", "limit": "\(shortage.limit)", "dropped": "\(shortage.dropped)"])
+    }
     if logger.logLevel <= .debug {
       let log = ServerEventLog(logger: logger)
       configuration.observer = { log.write($0) }

@@ -475,7 +475,7 @@ struct HubDemandTests {
       let test = HubUnderTest(on: loop)
       let provider = test.connect()
       provider.subscriptions.add(
-        demand: [.all], id: 1, wire: .webSocket(batched: false), subscriber: provider)
+        demand: [.all], nil, id: 1, wire: .webSocket(batched: false), subscriber: provider)
       test.turn(on: loop)
       #expect(provider.texts().count == 1)
       provider.isBlocked = true

@@ -46,7 +46,7 @@ final class FakeConnection: Subscriber, Outlet {
     request.initial = initial
     request.since = since
     request.delivery.take = take
-    return subscriptions.add(options, request, id: id, wire: wire, subscriber: self, on: loop)
+    return subscriptions.add(options, request, nil, id: id, wire: wire, subscriber: self, on: loop)
   }
 
   // MARK: Subscriber

@@ -31,6 +31,9 @@ struct SocketPair {
 class ProbeMember: LoopMember {
   let descriptor: Int32
   var peer: Int32?
+  var blockedTime: UInt64?
+  /// Whether it has been dropped.
+  private(set) var isAborted = false
   private let whenDue: () -> Void
 
   init(_ descriptor: Int32, whenDue: @escaping () -> Void = {}) {
@@ -57,5 +60,5 @@ class ProbeMember: LoopMember {
   func flush(on loop: isolated EventLoop) {}
   func deadlineReached(on loop: isolated EventLoop) { whenDue() }
   func drain(on loop: isolated EventLoop) {}
-  func abort(on loop: isolated EventLoop) {}
+  func abort(on loop: isolated EventLoop) { isAborted = true }
 }

@@ -178,6 +178,52 @@ final class Recorder<Element: Sendable>: Sendable {
     #expect(store.count == 2)
   }
 
+  @Test func `a store takes no more bytes than it may, but always less`() throws {
+    // Two properties with a path of one byte and a value of ten.
+    let store = makeStore(StoreLimits(propertyBytes: 2 * (180 + 1 + 10)))
+    try store.set("a", text(8))
+    let full = StoreError.tooManyBytes(limit: 382)
+    #expect(throws: full) { try store.set("b", text(9)) }
+    #expect(throws: full) { try store.set("bb", text(8)) }
+    try store.set("b", text(8))
+    #expect(throws: full) { try store.set("a", text(9)) }
+    #expect(throws: full) { try store.set("c", number(1)) }
+    #expect(store.revision == 2 && store.count == 2)
+    try store.set("a", text(7))
+    try store.set("b", text(9))
+    try store.delete("a")
+    #expect(throws: full) { try store.transact([.set("c", text(8)), .set("d", number(1))]) }
+    #expect(throws: full) { try store.define("computed/long", Formula(uncompiled: "c")) }
+    try store.transact([.set("c", text(4)), .set("b", text(8))])
+    try store.transact([.delete("b"), .delete("c"), .set("x", text(8)), .set("y", text(8))])
+    #expect(store.snapshot().list(limit: 9).properties.map(\.path) == ["x", "y"])
+  }
+
+  @Test func `what is computed has to fit into the store, or is nothing`() throws {
+    let store = PropertyStore(limits: StoreLimits(propertyBytes: 2000))
+    let formula = Formula(source: "large", inputs: ["n"]) { read in
+      .value(JSONText(String(repeating: "x", count: read("n")?.value == number(1) ? 500 : 5000)))
+    }
+    try store.set("n", number(1))
+    try store.define("large", formula)
+    #expect(store.get("large")?.value.bytes.count == 502)
+    try store.set("n", number(2))
+    #expect(store.get("large")?.value == .null && store.get("large")?.computation?.error == "the store is full")
+    #expect(throws: StoreError.tooManyBytes(limit: 2000)) { try store.set("m", text(1600)) }
+    try store.set("n", number(1))
+    #expect(store.get("large")?.value.bytes.count == 502)
+    // Where there is just as much room as before, what is there can be computed anew.
+    try store.set("m", text(2000 - 3 * 180 - 502 - 7 - 1 - 2))
+    try store.define(
+      "large",
+      Formula(source: "other", inputs: ["n"]) { _ in
+        .value(JSONText(String(repeating: "y", count: 500)))
+      })
+    #expect(store.get("large")?.value.description.contains("y") == true)
+  }
+
+  private func text(_ count: Int) -> JSONText { JSONText(String(repeating: "x", count: count)) }
+
   @Test func `time never goes back, also when the clock does`() throws {
     let clock = Mutex<[Int64]>([10, 7, 12, 3, 20])
     let store = PropertyStore(clock: { Timestamp(milliseconds: clock.withLock { $0.removeFirst() }) })

@@ -108,7 +108,7 @@ import Testing
   @Test(arguments: [
     StoreError.conditionFailed(operation: 3, current: nil, revision: 1),
     .conditionFailed(operation: 3, current: stored("a/b", 1), revision: 1), .repeatedPath(operation: 3),
-    .tooManyProperties(limit: 3), .tooManyOperations(limit: 3),
+    .tooManyProperties(limit: 3), .tooManyBytes(limit: 3), .tooManyOperations(limit: 3),
   ])
   func `an error says in a sentence what is wrong and where`(error: StoreError) {
     #expect(error.description.contains("3"))
