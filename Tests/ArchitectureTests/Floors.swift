@@ -34,22 +34,24 @@ enum Floors {
     "Bytes": Folder(imports: [], uses: []),
     "HTTP": Folder(imports: [], uses: ["Bytes"]),
     "WebSocket": Folder(imports: [], uses: ["Bytes"]),
-    "Loop": Folder(imports: ["Dispatch", "Synchronization", "Glibc", "CReadiness"], uses: ["System", "Bytes"]),
+    "Memory": Folder(imports: ["Synchronization"], uses: ["System"]),
+    "Loop": Folder(
+      imports: ["Dispatch", "Synchronization", "Glibc", "CReadiness"], uses: ["Memory", "System", "Bytes"]),
     "Connection": Folder(
-      imports: ["Synchronization"], uses: ["Loop", "WebSocket", "HTTP", "Bytes", "System", ""]),
+      imports: ["Synchronization"], uses: ["Loop", "Memory", "WebSocket", "HTTP", "Bytes", "System", ""]),
     // The hub writes frames, once for all who get them, and its methods run on a loop; it knows no connection.
     "Hub": Folder(
       imports: ["SignalStore", "CEL", "JSON", "Synchronization"], uses: ["Loop", "WebSocket", "Bytes"]),
     "API": Folder(
       imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
-      uses: ["Hub", "Connection", "Loop", "WebSocket", "HTTP", "Bytes", ""]),
+      uses: ["Hub", "Connection", "Loop", "Memory", "WebSocket", "HTTP", "Bytes", ""]),
     "Client": Folder(
       imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["System", "WebSocket", "HTTP", "Bytes"]),
     "Load": Folder(
       imports: [], uses: ["Client", "Connection", "Loop", "WebSocket", "Bytes", "System", ""]),
     "": Folder(
       imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
-      uses: ["API", "Hub", "Connection", "Loop", "WebSocket", "HTTP", "Bytes", "System"]),
+      uses: ["API", "Hub", "Connection", "Loop", "Memory", "WebSocket", "HTTP", "Bytes", "System"]),
   ]
 
   /// What a single file may import beyond its module or folder, and why.

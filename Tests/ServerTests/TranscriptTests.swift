@@ -100,7 +100,8 @@ import Testing
     let ofLimits: Set<Problem.Code> = [
       .bodyTooLarge, .contended, .formulaTooDeep, .storeFull, .tooManyComputed, .tooManyHeld, .tooManyInputs,
       .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
-      // Of a disk.
+      // Of memory, and of a disk.
+      .memoryFull,
       .diskFull, .storageFailed, .storageSlow,
     ]
     let bodies = steps.compactMap { step in if case .answer(_, _, let body) = step { body } else { nil } }

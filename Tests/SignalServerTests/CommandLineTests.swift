@@ -265,7 +265,7 @@ struct CommandLineTests {
     let printed = try Program.run(["--print-config", "--loops", "1"], ["SIGNAL_PORT": "9"])
     #expect(printed.status == 0)
     #expect(printed.output.contains(/port: 9 +# environment SIGNAL_PORT\n/))
-    #expect(printed.output.contains(/listen: \[\] +# default\nloops: 1 +# flag --loops\n/))
+    #expect(printed.output.contains(/listen: \[\] +# default\nmemory: 0 +# default\nloops: 1 +# flag --loops\n/))
   }
 
   @Test func `help and version are success`() throws {

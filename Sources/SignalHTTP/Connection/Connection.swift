@@ -121,6 +121,7 @@ final class Connection: LoopMember {
     isServing = true
     defer { isServing = false }
     if state == .lingering || state == .flushing { return discard(on: loop) }
+    if loop.hasSentEnough { return proceedLater(on: loop) }
 
     var budget = limits.turnBytes
     var hasOffered = false
@@ -242,8 +243,10 @@ final class Connection: LoopMember {
     guard output.isEmpty, !isFull else { return output.append(Array(bytes)) }
     let outcome = unsafe bytes.withUnsafeBytes { unsafe handle.send($0) }
     switch outcome {
-    case .bytes(bytes.count): break
-    case .bytes(let sent): keep(Array(bytes[sent...]), on: loop)
+    case .bytes(bytes.count): loop.noteSent(bytes.count)
+    case .bytes(let sent):
+      loop.noteSent(sent)
+      keep(Array(bytes[sent...]), on: loop)
     case .wouldBlock: keep(Array(bytes), on: loop)
     case .ended, .failed: abort(on: loop)
     }
@@ -307,7 +310,9 @@ final class Connection: LoopMember {
         unsafe blocks.withMemoryRebound(to: iovec.self) { unsafe handle.send($0) }
       }
       switch outcome {
-      case .bytes(let sent): output.consume(sent)
+      case .bytes(let sent):
+        output.consume(sent)
+        loop.noteSent(sent)
       case .wouldBlock:
         loop.memory?.note(output.count)
         block(on: loop)

@@ -90,6 +90,8 @@ public actor EventLoop {
   static let receiveBufferBytes = 128 << 10
   /// How much of a turn those have who come and go; one is served in any case.
   private static let passingNanoseconds: UInt64 = 500_000
+  /// Bytes that are sent in one turn before the others are looked at: a few milliseconds' worth.
+  private static let turnOutput = 4 << 20
   /// How often events are taken in one turn, when there are many and few of them are handled at once.
   private static let batchesPerTurn = 16
 
@@ -108,6 +110,8 @@ public actor EventLoop {
   private var freeSlots: [UInt32] = []
   private var dirty: [any LoopMember] = []
   private var flushing: [any LoopMember] = []
+  /// Those that had to wait for another turn, because so much was sent in theirs.
+  private var unflushed: [any LoopMember] = []
   private var toProceed: [any LoopMember] = []
   private var closed: [any LoopMember] = []
   /// Tokens of those who come and go, each once, in the order in which that was told.
@@ -115,6 +119,8 @@ public actor EventLoop {
   private var isStopped = false
   private var participants: [any TurnParticipant] = []
   private var listeners: [Listener] = []
+  /// How much may still be sent in this turn.
+  private var outputLeft = turnOutput
   /// Set before the first socket is handed over; another one takes those that follow.
   private(set) var acceptor: (any ConnectionAcceptor)?
 
@@ -190,7 +196,7 @@ public actor EventLoop {
   private func runTurns() {
     repeat {
       let again = toProceed
-      let hasWork = !again.isEmpty || !dirty.isEmpty || !passing.isEmpty || hasWorkLeft
+      let hasWork = !again.isEmpty || !dirty.isEmpty || !unflushed.isEmpty || !passing.isEmpty || hasWorkLeft
       hasWorkLeft = false
       // Whoever else wants the processor has it first, and there is more to do when it is ours again: to sleep for one
       // event at a time costs two changes of threads and a waking for each.
@@ -199,6 +205,7 @@ public actor EventLoop {
       if events == 0 && !hasWork { return }
       now = monotonicNanoseconds()
       work.begin()
+      outputLeft = Self.turnOutput
       for participant in participants { participant.turnBegins(on: self) }
       dispatch(events)
       for work in executor.take() {
@@ -278,11 +285,36 @@ public actor EventLoop {
 
   private func flushDirty() {
     // What is marked while flushing (a snapshot's next piece) has its turn in the next turn, so that no member
-    // keeps the loop to itself.
-    swap(&dirty, &flushing)
-    for member in flushing { member.flush(on: self) }
-    flushing.removeAll(keepingCapacity: true)
+    // keeps the loop to itself; and so have those for whom too much has been sent already.
+    if unflushed.isEmpty {
+      swap(&dirty, &flushing)
+      flush(&flushing, downTo: 0)
+      if !flushing.isEmpty { swap(&flushing, &unflushed) }
+    } else {
+      // Neither those who have waited nor those who have little to be sent wait for the others.
+      flush(&unflushed, downTo: Self.turnOutput / 2)
+      swap(&dirty, &flushing)
+      flush(&flushing, downTo: 0)
+      unflushed += flushing
+      flushing.removeAll(keepingCapacity: true)
+    }
   }
+
+  /// Flushes members, at least one, until no more than this may be sent in the turn, and takes them off the list.
+  private func flush(_ members: inout [any LoopMember], downTo rest: Int) {
+    var flushed = 0
+    while flushed < members.count, outputLeft > rest || flushed == 0 {
+      members[flushed].flush(on: self)
+      flushed += 1
+    }
+    if flushed == members.count { members.removeAll(keepingCapacity: true) } else { members.removeFirst(flushed) }
+  }
+
+  /// Notes bytes that have been sent in this turn.
+  func noteSent(_ bytes: Int) { outputLeft -= bytes }
+
+  /// So much has been sent in this turn that nobody should be given an answer any more.
+  var hasSentEnough: Bool { outputLeft <= 0 }
 
   /// Asks for another turn right behind this one: a participant has spent what it may in one, and has more to do.
   func continueInNextTurn() { hasWorkLeft = true }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-import CReadiness
 import Synchronization
 
 /// How much memory the process has, as the system counts it, against what it may have.
@@ -49,7 +48,7 @@ final class MemoryGauge: Sendable {
     state.withLockIfAvailable { state in
       let begin = monotonicNanoseconds()
       guard begin >= state.nextTrim else { return false }
-      creadiness_trim()
+      Allocator.trim()
       let end = monotonicNanoseconds()
       state.nextTrim = end + max(Self.shortestRest, (end - begin) * Self.restFactor)
       return true

@@ -19,4 +19,7 @@ package enum Allocator {
   package static func giveBackFreedMemory() {
     creadiness_set_allocator(Int32(clamping: processorCount()), mapThreshold, trimThreshold)
   }
+
+  /// Gives back to the system what is free anywhere in the heap; may take milliseconds.
+  static func trim() { creadiness_trim() }
 }

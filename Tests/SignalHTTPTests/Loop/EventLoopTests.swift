@@ -117,6 +117,52 @@ private func withLoop(_ body: (EventLoop) async throws -> Void) async throws {
       #expect(Array(going.dropFirst()) == Array(1...300))
     }
   }
+
+  /// Ten have 3 MiB to send, and in the next turn somebody comes with a little.
+  @Test func `what is sent in a turn is bounded, and who has little to send does not wait for all`() async throws {
+    try await withLoop { loop in
+      let order = await withCheckedContinuation { continuation in
+        loop.submit { loop in Senders { continuation.resume(returning: $0) }.begin(on: loop) }
+      }
+      #expect(order.filter { $0 != 99 } == Array(0..<10))
+      #expect(order.firstIndex(of: 99).map { (2...4).contains($0) } == true, "\(order)")
+    }
+  }
+}
+
+/// Members that send much, numbered from 0 on, and number 99, which has something to send one turn later.
+private final class Senders {
+  private let done: ([Int]) -> Void
+  private var order: [Int] = []
+
+  init(done: @escaping ([Int]) -> Void) { self.done = done }
+
+  func begin(on loop: isolated EventLoop) {
+    for number in 0..<10 { loop.markDirty(Sender(number, of: self)) }
+    loop.proceedLater(Sender(99, of: self))
+  }
+
+  fileprivate func flushed(_ number: Int, on loop: isolated EventLoop) {
+    order.append(number)
+    loop.noteSent(number == 99 ? 100 : 3 << 20)
+    if order.count == 11 { done(order) }
+  }
+
+  private final class Sender: ProbeMember {
+    private let number: Int
+    private let senders: Senders
+
+    init(_ number: Int, of senders: Senders) {
+      self.number = number
+      self.senders = senders
+      let pair = SocketPair()
+      super.init(pair.first)
+      peer = pair.second
+    }
+
+    override func proceed(on loop: isolated EventLoop) { loop.markDirty(self) }
+    override func flush(on loop: isolated EventLoop) { senders.flushed(number, on: loop) }
+  }
 }
 
 private func enterWithoutTheDoor(_ loop: EventLoop) { loop.assumeIsolated { _ = $0.count } }
