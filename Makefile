@@ -2,7 +2,7 @@
 # A list of what can be done here; anything longer than a line or two is a script in scripts/ that also runs alone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint format tsan asan fuzz bench peers hostile openapi examples docs image clean
+.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash openapi examples docs image clean
 # A toolchain unpacked here is found without further ado; one that is on the path already comes first.
 export PATH := $(PATH):/opt/swift/usr/bin
 sources = Sources Tests $(wildcard Examples Fuzz Benchmarks) Package.swift
@@ -44,6 +44,12 @@ peers: build ## measure the server beside others: make peers ARGS="fanout get"; 
 
 hostile: build ## measure what a bystander feels beside the most expensive requests that the defaults allow
 	@python3 Benchmarks/peers/hostile.py $(ARGS)
+
+exhaust: build ## try to use up the memory of a server in a control group: make exhaust ARGS="--memory 1024"; needs root
+	@python3 Benchmarks/peers/exhaust.py $(ARGS)
+
+crash: build ## kill a server that keeps its store in a folder, S times (100), and look for what was lost
+	@python3 Tests/Durability/crash.py .build/release/signal-server --cuts $(or $(S),100) $(ARGS)
 
 openapi: build ## generate a Python client from openapi.yaml and try it, and check the other descriptions; needs PyPI
 	@Tests/Outside/openapi/run.sh .build/release/signal-server
