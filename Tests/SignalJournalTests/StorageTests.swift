@@ -148,4 +148,28 @@ import Testing
     try await wait("the end of the interval") { short.journal.durable == 21 }
     short.close()
   }
+
+  @Test func `a time to live that was given does not wait for the end of a long interval`() async throws {
+    let folder = try TemporaryFolder()
+    let storage = try Recovery(configuration(folder, smallLimits(.interval(.seconds(3600))))).start()
+    func commit(_ revision: Revision, _ lease: Lease?) -> Record {
+      let time = Timestamp(milliseconds: 1)
+      let value = StoredValue(path: "a", value: JSONText(1), revision: revision, time: time, lease: lease)
+      return .commit(Commit(Change(set: value, replacing: nil)))
+    }
+    storage.journal.append(commit(1, nil))
+    storage.journal.append(commit(2, Lease(term: nil, holder: Holder(number: 1))))
+    #expect(storage.journal.durable == 0)
+    let term = Lease.Term(end: Timestamp(milliseconds: 9), length: .seconds(9))
+    storage.journal.append(commit(3, Lease(term: term, holder: nil)))
+    try await wait("a sync") { storage.journal.durable == 3 }
+    storage.journal.append(
+      .amendment(
+        StoredValue(
+          path: "a", value: JSONText(1), revision: 3, time: Timestamp(milliseconds: 1),
+          lease: Lease(term: term, holder: nil))))
+    try await wait("a sync") { storage.journal.durable == 4 }
+    #expect(storage.journal.status == StorageStatus(taken: 4, durable: 4, revision: 3))
+    #expect(storage.close() == nil)
+  }
 }

@@ -48,6 +48,8 @@ final class Commands {
     body(store.lastAnnounced)
     return subscription
   }
+  /// How the records of the store are kept; nil when a restart forgets everything.
+  var storage: StorageStatus? { store.storage }
   /// How many records the store has made.
   var records: UInt64 { store.records }
   /// The limits of the store.

@@ -133,9 +133,10 @@ final class LiveAPI: RequestHandler {
       response.begin(.ok)
       response.field("Content-Type", description.mediaType)
       response.end(description.text)
-    case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
+    case (.live, .get), (.live, .head): answerHealth("live", isWell: true, nil, &response)
     case (.ready, .get), (.ready, .head):
-      answerHealth(loop.isDraining ? "draining" : "ready", isWell: !loop.isDraining, &response)
+      let storage = service.commands.storage
+      answerHealth(loop.isDraining ? "draining" : "ready", isWell: !loop.isDraining, storage, &response)
     default: throw notAllowed(head, route)
     }
     return .answered
@@ -168,15 +169,38 @@ final class LiveAPI: RequestHandler {
     }
   }
 
-  private func answerHealth(_ status: StaticString, isWell: Bool, _ response: inout ResponseWriter) {
+  private func answerHealth(
+    _ status: StaticString, isWell: Bool, _ storage: StorageStatus?, _ response: inout ResponseWriter
+  ) {
     response.begin(isWell ? .ok : .serviceUnavailable)
     response.field("Content-Type", "application/json")
     response.field("Cache-Control", "no-store")
     var text: [UInt8] = []
     text.append(literal: #"{"status":""#)
     text.append(literal: status)
-    text.append(literal: #""}"#)
+    text.append(UInt8(ascii: "\""))
+    if let storage {
+      text.append(literal: #","storage":""#)
+      text.append(literal: storage.refusal.word)
+      text.append(literal: #"","durable":"#)
+      text.appendJSON(storage.revision.number)
+      text.append(literal: #","queued":"#)
+      text.appendJSON(storage.queuedBytes)
+    }
+    text.append(UInt8(ascii: "}"))
     response.end(text)
+  }
+}
+
+extension StorageRefusal? {
+  /// How the storage is, for `GET /health/ready`.
+  fileprivate var word: StaticString {
+    switch self {
+    case nil: "ok"
+    case .full: "full"
+    case .slow: "slow"
+    case .failed: "failed"
+    }
   }
 }
 

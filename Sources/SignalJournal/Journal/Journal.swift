@@ -54,6 +54,8 @@ package final class Journal: RecordSink {
     var sleep = Sleep.none
     /// Somebody does not want to wait for the end of the interval.
     var isHurried = false
+    /// When the interval ends for a time to live that was given; nil when none was.
+    var renewalDeadline: DispatchTime?
     var isClosing = false
     var isFailed = false
   }
@@ -73,9 +75,12 @@ package final class Journal: RecordSink {
   private let wake = DispatchSemaphore(value: 0)
   private let lastPosition: Atomic<UInt64>
   private let durablePosition: Atomic<UInt64>
+  private let durableRevision: Atomic<UInt64>
   private let queued = Atomic<Int>(0)
   private let state = Mutex(Health.ok)
   private let level: JournalLevel
+  /// Whether an interval is longer than a time to live may wait.
+  private let shortensInterval: Bool
 
   init(after place: JournalPlace, limits: JournalLimits, level: JournalLevel, observer: Observer) {
     self.limits = limits
@@ -84,6 +89,9 @@ package final class Journal: RecordSink {
     queue = Mutex(Queue(position: place.position))
     lastPosition = Atomic(place.position)
     durablePosition = Atomic(place.position)
+    durableRevision = Atomic(place.revision.number)
+    shortensInterval =
+      if case .interval(let interval) = limits.sync { interval > JournalLimits.renewalDelay } else { false }
   }
 
   // MARK: For the store and its users
@@ -91,6 +99,8 @@ package final class Journal: RecordSink {
   /// Takes the next record.
   package func append(_ record: Record) {
     let cost = Journal.cost(of: record)
+    let renewal =
+      shortensInterval && record.givesTimeToLive ? DispatchTime.now() + JournalLimits.renewalDelay.dispatch : nil
     let isAwaited = queue.withLock { queue in
       queue.position += 1
       lastPosition.store(queue.position, ordering: .releasing)
@@ -98,9 +108,11 @@ package final class Journal: RecordSink {
       queue.records.append(record)
       queue.bytes += cost
       queued.store(queue.bytes, ordering: .relaxed)
+      let isFirstRenewal = renewal != nil && queue.renewalDeadline == nil
+      if isFirstRenewal { queue.renewalDeadline = renewal }
       switch queue.sleep {
       case .records: break
-      case .interval where queue.bytes > limits.queueBytes / 2: break
+      case .interval where queue.bytes > limits.queueBytes / 2 || isFirstRenewal: break
       case .none, .interval: return false
       }
       queue.sleep = .none
@@ -133,6 +145,15 @@ package final class Journal: RecordSink {
     }
   }
 
+  /// How the journal is, in numbers.
+  package var status: StorageStatus? {
+    // In this order, so that the revision is not behind the position.
+    let durable = durable
+    return StorageStatus(
+      refusal: refusal, taken: position, durable: durable,
+      revision: Revision(durableRevision.load(ordering: .acquiring)), queuedBytes: queuedBytes)
+  }
+
   /// Makes what has been taken durable now, also when there is an interval.
   package func hurry() {
     wakeWriter { $0.isHurried = true }
@@ -158,7 +179,7 @@ package final class Journal: RecordSink {
         if case .interval(let interval) = limits.sync, !queue.isHurried, !queue.isClosing,
           queue.bytes <= limits.queueBytes / 2
         {
-          let end = deadline ?? .now() + interval.dispatch
+          let end = min(deadline ?? .now() + interval.dispatch, queue.renewalDeadline ?? .distantFuture)
           if .now() < end {
             deadline = end
             queue.sleep = .interval
@@ -166,6 +187,7 @@ package final class Journal: RecordSink {
           }
         }
         queue.isHurried = false
+        queue.renewalDeadline = nil
         swap(&queue.records, &spare)
         return ((spare, queue.bytes), false)
       }
@@ -190,6 +212,7 @@ package final class Journal: RecordSink {
       queue.bytes -= bytes
       queued.store(queue.bytes, ordering: .relaxed)
     }
+    durableRevision.store(place.revision.number, ordering: .releasing)
     durablePosition.store(place.position, ordering: .releasing)
     observer.durable(place)
   }
@@ -242,6 +265,17 @@ package final class Journal: RecordSink {
 
   private static func cost(of change: Change) -> Int {
     change.path.bytes.count + (change.new?.value.bytes.count ?? 0) + (change.old?.value.bytes.count ?? 0)
+  }
+}
+
+extension Record {
+  /// Whether it gives a property a time to live, or gives it anew.
+  fileprivate var givesTimeToLive: Bool {
+    switch self {
+    case .commit(let commit): commit.contains { $0.new?.lease?.term != nil }
+    case .amendment(let property): property.lease?.term != nil
+    case .signal, .timer, .timerFired, .timerRemoved, .lastOperations: false
+    }
   }
 }
 

@@ -45,6 +45,9 @@ package struct JournalLimits: Equatable, Sendable {
     self.journalChanges = journalChanges
   }
 
+  /// After how long a time to live that was given is durable at the latest, also when the interval is longer; so much longer
+  /// each is after a crash.
+  package static let renewalDelay = Duration.seconds(1)
   /// Most rows that a commit deletes beside its own: it adds one, so that there are always fewer.
   static let deletedRows: Int64 = 4
   /// To how many bytes the log is cut when it is begun anew.

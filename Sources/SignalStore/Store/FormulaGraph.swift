@@ -65,6 +65,9 @@ struct FormulaGraph: Sendable {
 
   func formula(of node: Node) -> Formula? { vertices[Int(node)].formula }
 
+  /// The nodes of all computed properties.
+  var computed: [Node] { vertices.indices.filter { vertices[$0].formula != nil }.map { Node($0) } }
+
   // MARK: Changing
 
   /// Gives a property a formula, or another one.

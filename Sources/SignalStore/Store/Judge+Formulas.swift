@@ -61,8 +61,11 @@ extension Judge {
   }
 
   /// Computes what is new and what depends on the changes, each property once and after everything that it reads.
+  ///
+  /// - Parameter isShared: Whether all have the budget together; otherwise each has it for itself.
   mutating func compute(
-    _ defined: [FormulaGraph.Node], in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget
+    _ defined: [FormulaGraph.Node], in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget,
+    isShared: Bool = true
   ) {
     if formulas.isEmpty { return }
     var queue = FormulaQueue()
@@ -73,6 +76,7 @@ extension Judge {
       budget.units -= formulas.queueReaders(of: node, in: &queue) * FormulaBudget.link
     }
     while let node = queue.popFirst() {
+      if !isShared { budget = formulaBudget }
       guard let formula = formulas.formula(of: node),
         compute(formula, at: formulas.path(of: node), in: &draft, of: replica, &budget)
       else { continue }

@@ -15,9 +15,9 @@ package final class Lease: Sendable {
     }
 
     /// What is left of it at a time, for a store that begins anew: a clock that has been set back, or that does not know
-    /// the time yet, makes it no longer than it was.
-    func remaining(at now: Timestamp) -> Duration {
-      max(.zero, min(length, .milliseconds(end.milliseconds - now.milliseconds)))
+    /// the time yet, makes it no longer than it was, and `grace`.
+    func remaining(at now: Timestamp, grace: Duration) -> Duration {
+      max(.zero, min(length, .milliseconds(end.milliseconds - now.milliseconds)) + grace)
     }
   }
 

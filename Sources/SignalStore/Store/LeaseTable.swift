@@ -55,9 +55,10 @@ struct LeaseTable: Sendable {
 
   /// Watches over a lease that another judge has made, as far as its time is not over.
   ///
+  /// - Parameter grace: How much longer its time is than it says.
   /// - Returns: Whether its time is over.
-  mutating func resume(_ lease: Lease, of path: PropertyPath, at now: Moment) -> Bool {
-    let remaining = lease.term?.remaining(at: now.time)
+  mutating func resume(_ lease: Lease, of path: PropertyPath, at now: Moment, grace: Duration) -> Bool {
+    let remaining = lease.term?.remaining(at: now.time, grace: grace)
     resumed[path] = watch(path, for: remaining == .zero ? nil : remaining, lease.holder, from: now)
     return remaining == .zero
   }

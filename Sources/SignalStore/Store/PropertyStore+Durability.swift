@@ -36,6 +36,9 @@ extension PropertyStore {
     announced.send(record)
   }
 
+  /// How the records are kept; nil when a restart forgets everything.
+  package var storage: StorageStatus? { shared.state.withLock { $0.sink }?.status }
+
   // MARK: Epochs
 
   /// The same place by the name of the present epoch, when it is one of an earlier epoch that is still part of the history;

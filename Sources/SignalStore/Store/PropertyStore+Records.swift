@@ -31,15 +31,18 @@ extension PropertyStore {
   /// Makes a store that goes on from a replica, at its revision and epoch and with its history.
   ///
   /// 1. A property whose time to live is over ends before this returns, with a commit of its own, the first to end first; to
-  ///    the others as much is left as there was, and no more than they were given, whatever the clock says.
+  ///    the others as much is left as there was, and no more than they were given, whatever the clock says. To that `grace`
+  ///    is added, for renewals that may not have been recorded.
   /// 2. A timer that was to fire once and is overdue fires as soon as somebody can observe it; one that fires again and again
   ///    keeps its rhythm, and what it has missed is left out.
-  /// 3. Computed properties have the values that they had, and follow their inputs again. One whose formula no longer
+  /// 3. Computed properties are all computed anew, each with the budget of a commit for itself, as nobody waits; where that
+  ///    gives another value, they change in one commit, the first of this store. Then they follow their inputs again. One whose formula no longer
   ///    compiles keeps its value, as long as it stands, and its error says why.
   /// 4. Holders of before are known (``holders``), but nobody speaks for them: the caller executes what is left to do for
   ///    each (``lastOperations(of:)``) and releases it.
   ///
   /// - Parameters:
+  ///   - grace: How much longer each time to live is; for a replica whose last records may be missing.
   ///   - compile: Makes a formula of its text, as the store knows no language.
   ///   - sink: Takes the records from the first of this store on, also those of rule 1.
   ///   - record: The number of the last record that was made before, when changes are told by ``announce(through:)``; nil
@@ -48,13 +51,13 @@ extension PropertyStore {
   package convenience init(
     restoring replica: Replica, limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
     sink: (any RecordSink)? = nil, holdingBackAfter record: UInt64? = nil, ancestors: [Epoch: Revision] = [:],
-    clock: @escaping @Sendable () -> Timestamp = { .now },
+    grace: Duration = .zero, clock: @escaping @Sendable () -> Timestamp = { .now },
     compile: (String) throws(FormulaError) -> Formula
   ) {
     // A clock that begins in 1970 is not believed to be before what has happened.
     let now = Moment(time: max(clock(), replica.time, replica.signals.time), ticks: timers.now)
     var restoration = Restoration(replica, limits: limits)
-    restoration.resume(at: now, compile)
+    restoration.resume(at: now, grace: grace, compile)
     let lastHolder = restoration.holders.map(\.number).max() ?? 0
     self.init(restoration.state, lastHolder: lastHolder, ancestors: ancestors, timers: timers, clock: clock)
     let running = restoration.timers(at: now, on: timers)
@@ -62,10 +65,12 @@ extension PropertyStore {
       state.sink = sink
       state.announcements = record.map { Announcements(after: $0) }
       for timer in running { state.running[timer.path] = timer }
-      return restoration.overdue.map { path in
+      let recomputed = state.computeAll(at: now.time, commits)
+      let ended = restoration.overdue.map { path in
         var units = 0
         return state.end(CollectionOfOne(path), by: .expire, at: now.time, &units, commits)
       }
+      return [recomputed] + ended
     }
     withExtendedLifetime(dropped) {}
     commits.deliver()
@@ -99,13 +104,15 @@ private struct Restoration {
   }
 
   /// Makes a judge of what the properties have.
-  mutating func resume(at now: Moment, _ compile: (String) throws(FormulaError) -> Formula) {
+  mutating func resume(
+    at now: Moment, grace: Duration, _ compile: (String) throws(FormulaError) -> Formula
+  ) {
     var judge = Judge(limits: limits)
     var ended: [(end: Timestamp, path: PropertyPath)] = []
     for property in StoreSnapshot(epoch: replica.epoch, revision: replica.revision, tree: replica.tree).scan() {
       if let lease = property.lease {
         if let holder = lease.holder { holders.insert(holder) }
-        if judge.leases.resume(lease, of: property.path, at: now), let end = lease.term?.end {
+        if judge.leases.resume(lease, of: property.path, at: now, grace: grace), let end = lease.term?.end {
           ended.append((end, property.path))
         }
       }

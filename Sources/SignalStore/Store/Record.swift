@@ -14,12 +14,14 @@ package enum Record: Sendable {
   /// reason.
   case amendment(StoredValue)
   /// A message that was sent; if it is kept, it takes the place of the one that was, and otherwise removes it.
+  ///
+  /// One that would do neither is not recorded.
   case signal(SignalMessage, isKept: Bool)
   /// A timer was set, or set anew.
   case timer(StoredTimer)
   /// A timer has fired and sent this message, which is not kept; `count` intervals have passed since it was set.
   ///
-  /// One that fires once is gone.
+  /// One that fires once is gone. One that goes on is recorded only when its message has removed one that was kept.
   case timerFired(SignalMessage, count: Int)
   /// A timer was removed before it fired for the last time.
   case timerRemoved(PropertyPath)
@@ -37,9 +39,21 @@ package protocol RecordSink: AnyObject, Sendable {
 
   /// Why nothing should be written now; nil when it may be. Asked under the lock, so quick as well.
   var refusal: StorageRefusal? { get }
+
+  /// How the records are kept; nil when they are not kept for longer than the process.
+  var status: StorageStatus? { get }
+
+  /// Makes what was taken durable as soon as possible, also where that is usually done later.
+  func hurry()
 }
 
 extension RecordSink {
   /// Everything may be written.
   package var refusal: StorageRefusal? { nil }
+
+  /// Nothing is kept.
+  package var status: StorageStatus? { nil }
+
+  /// There is nothing to be done.
+  package func hurry() {}
 }

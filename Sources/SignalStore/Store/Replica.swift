@@ -107,11 +107,11 @@ package struct Replica: Sendable {
   }
 }
 
-/// The messages of signals that are kept, and the place of the last message of all.
+/// The messages of signals that are kept, and the place of the last message that was recorded.
 package struct KeptSignals: Sendable, Equatable {
-  /// The number of the last message that was sent, kept or not.
+  /// The number of the last message that was recorded.
   package private(set) var number: UInt64
-  /// The time of the last message.
+  /// Its time.
   package private(set) var time: Timestamp
   /// The last message of each signal that keeps it.
   package private(set) var messages: [PropertyPath: SignalMessage] = [:]

@@ -65,9 +65,9 @@ public final class SignalExchange: Sendable {
   ///
   /// Whoever subscribes to ``messages`` first gets every message after that number, and ignores others.
   public func remembered(match patterns: [PathPattern]) -> (messages: [SignalMessage], through: UInt64) {
-    let all = shared.state.withLock { $0.replica.signals }
-    let matching = all.messages.values.filter { message in patterns.contains { $0.matches(message.path) } }
-    return (matching.sorted { $0.path < $1.path }, all.number)
+    let (kept, last) = shared.state.withLock { ($0.replica.signals.messages, $0.lastMessage.number) }
+    let matching = kept.values.filter { message in patterns.contains { $0.matches(message.path) } }
+    return (matching.sorted { $0.path < $1.path }, last)
   }
 
   /// The last message of a signal, if it is kept.

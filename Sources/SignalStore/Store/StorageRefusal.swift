@@ -11,3 +11,27 @@ public enum StorageRefusal: Sendable, Equatable {
   /// The disk has failed, and nothing is written any more.
   case failed
 }
+
+/// How the records of a store are kept, at one moment.
+package struct StorageStatus: Sendable, Equatable {
+  /// Why nothing should be written; nil when it may be.
+  package var refusal: StorageRefusal?
+  /// The number of the last record that was taken.
+  package var taken: UInt64
+  /// The number of the last record that no crash takes back.
+  package var durable: UInt64
+  /// The revision of the last commit that no crash takes back.
+  package var revision: Revision
+  /// About how many bytes of records wait to be durable.
+  package var queuedBytes: Int
+
+  package init(
+    refusal: StorageRefusal? = nil, taken: UInt64 = 0, durable: UInt64 = 0, revision: Revision = 0, queuedBytes: Int = 0
+  ) {
+    self.refusal = refusal
+    self.taken = taken
+    self.durable = durable
+    self.revision = revision
+    self.queuedBytes = queuedBytes
+  }
+}

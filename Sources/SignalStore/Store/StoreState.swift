@@ -16,10 +16,11 @@ struct StoreState: Sendable {
   var sink: (any RecordSink)?
   /// What is told later; nil when everything is told at once.
   var announcements: Announcements?
+  /// The number and the time of the last message, recorded or not.
+  private(set) var lastMessage: (number: UInt64, time: Timestamp)
 
   init(epoch: Epoch, limits: StoreLimits) {
-    replica = Replica(epoch: epoch, limits: limits)
-    judge = Judge(limits: limits)
+    self.init(Replica(epoch: epoch, limits: limits), Judge(limits: limits))
   }
 
   /// Goes on with a replica.
@@ -28,6 +29,7 @@ struct StoreState: Sendable {
   init(_ replica: Replica, _ judge: Judge) {
     self.replica = replica
     self.judge = judge
+    lastMessage = (replica.signals.number, replica.signals.time)
   }
 
   // MARK: Records
@@ -131,6 +133,18 @@ struct StoreState: Sendable {
     return (TransactionResult(revision: replica.revision, results: results), dropped)
   }
 
+  /// Computes every computed property anew, all in one revision, if any has another value than it should.
+  ///
+  /// Each formula may cost what those of a commit may cost together: for a store that nobody waits for yet.
+  ///
+  /// - Returns: What is to be released without the lock.
+  mutating func computeAll(at now: Timestamp, _ changes: Signal<Commit>) -> History.Dropped? {
+    var draft = Draft(after: replica, at: now)
+    var budget = judge.formulaBudget
+    judge.compute(judge.formulas.computed, in: &draft, of: replica, &budget, isShared: false)
+    return apply(draft, changes)
+  }
+
   // MARK: Leases
 
   /// Ends properties whose time is over, each with a revision of its own, as far as the budget goes.
@@ -191,11 +205,15 @@ struct StoreState: Sendable {
   // MARK: Signals
 
   /// Sends a message that is kept on request.
+  ///
+  /// One that is neither kept nor displaces one that is makes no record, so a disk that is full does not matter to it.
   mutating func send(
     _ path: PropertyPath, _ message: JSONText, isKept: Bool, at now: Timestamp, _ messages: Signal<SignalMessage>
   ) throws(StoreError) -> (sent: SignalMessage, displaced: SignalMessage?) {
-    try checkStorage()
-    let (sent, displaced) = next(path, message, at: now)
+    let displaced = kept(at: path)
+    let isRecorded = isKept || displaced != nil
+    if isRecorded { try checkStorage() } else { try checkAnnouncements() }
+    let sent = next(path, message, at: now)
     if isKept {
       let limits = judge.limits
       let bytes = replica.signals.bytes - (displaced.map(KeptSignals.cost) ?? 0) + KeptSignals.cost(of: sent)
@@ -203,24 +221,33 @@ struct StoreState: Sendable {
         bytes <= limits.rememberedBytes
       else { throw .tooManyRemembered(limit: limits.rememberedSignals) }
     }
-    hand(.signal(sent, isKept: isKept))
-    replica.apply(sent, isKept: isKept)
-    announce(sent, messages)
+    if isRecorded {
+      hand(.signal(sent, isKept: isKept))
+      replica.apply(sent, isKept: isKept)
+    }
+    announce(sent, isRecorded: isRecorded, messages)
     return (sent, displaced)
   }
 
-  /// Under the lock, so that messages are delivered in the order of their numbers.
-  private mutating func announce(_ message: SignalMessage, _ messages: Signal<SignalMessage>) {
-    if announcements == nil { messages.enqueue(message) } else { announcements?.keep(message) }
+  /// Refuses messages while too many wait to be told.
+  private func checkAnnouncements() throws(StoreError) {
+    if announcements?.isFull == true { throw .notKept(sink?.refusal ?? .slow) }
   }
 
-  /// The next message of all, and the one that is kept at its path.
-  private func next(
-    _ path: PropertyPath, _ message: JSONText, at now: Timestamp
-  ) -> (message: SignalMessage, kept: SignalMessage?) {
-    let next = SignalMessage(
-      path: path, message: message, time: max(replica.signals.time, now), number: replica.signals.number + 1)
-    return (next, replica.signals.messages.isEmpty ? nil : replica.signals.messages[path])
+  /// Under the lock, so that messages are delivered in the order of their numbers.
+  private mutating func announce(_ message: SignalMessage, isRecorded: Bool, _ messages: Signal<SignalMessage>) {
+    lastMessage = (message.number, message.time)
+    // What has no record is told with those before it: a watcher of both learns in the order in which it happened.
+    if announcements?.keep(message, isRecorded: isRecorded) != true { messages.enqueue(message) }
+  }
+
+  /// The next message of all.
+  private func next(_ path: PropertyPath, _ message: JSONText, at now: Timestamp) -> SignalMessage {
+    SignalMessage(path: path, message: message, time: max(lastMessage.time, now), number: lastMessage.number + 1)
+  }
+
+  private func kept(at path: PropertyPath) -> SignalMessage? {
+    replica.signals.messages.isEmpty ? nil : replica.signals.messages[path]
   }
 
   // MARK: Timers
@@ -240,16 +267,23 @@ struct StoreState: Sendable {
 
   /// Sends the message of a timer whose time has come, if it is still the one at its path.
   ///
+  /// One that goes on makes no record, unless its message displaces one that is kept: where it is follows from its start.
+  ///
   /// - Parameter ticks: The time by the clock of the timers.
   /// - Returns: What is to be released without the lock; nil when nothing was sent.
   mutating func fire(
     _ timer: RunningTimer, at now: Timestamp, ticks: Duration, _ messages: Signal<SignalMessage>
   ) -> (displaced: SignalMessage?, timer: StoredTimer)? {
     guard running[timer.path] === timer, let stored = replica.timers[timer.path] else { return nil }
-    let (sent, displaced) = next(timer.path, stored.message, at: now)
-    apply(.timerFired(sent, count: timer.count(at: ticks)))
-    announce(sent, messages)
-    if replica.timers[timer.path] == nil { running[timer.path] = nil }
+    let displaced = kept(at: timer.path)
+    let isLast = if case .every = timer.schedule { false } else { true }
+    let isRecorded = isLast || displaced != nil
+    // Nobody can be refused: what there is no room for is left out, like what a timer misses while there is no server.
+    if !isRecorded, announcements?.isFull == true { return (nil, stored) }
+    let sent = next(timer.path, stored.message, at: now)
+    if isRecorded { apply(.timerFired(sent, count: timer.count(at: ticks))) }
+    announce(sent, isRecorded: isRecorded, messages)
+    if isLast { running[timer.path] = nil }
     return (displaced, stored)
   }
 

@@ -36,7 +36,9 @@ struct ServedStore {
         Journal.Observer(durable: { feed.announce(through: $0.position) }, changed: { feed.note($0) }))
       store = PropertyStore(
         restoring: recovery.takeReplica(), limits: settings.store, sink: storage.journal,
-        holdingBackAfter: isHeldBack ? recovery.position : nil, ancestors: recovery.ancestry.ends
+        holdingBackAfter: isHeldBack ? recovery.position : nil, ancestors: recovery.ancestry.ends,
+        // The last renewals may be lost; what was promised to live must not end early for that.
+        grace: recovery.isClean ? .zero : JournalLimits.renewalDelay
       ) { source throws(FormulaError) in try settings.live.keptFormula(source) }
       self.storage = storage
       if isHeldBack { feed.begin(store) }

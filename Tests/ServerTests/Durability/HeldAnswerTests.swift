@@ -104,13 +104,41 @@ struct HeldAnswerTests {
     let listener = try LiveClient(server)
     _ = try listener.ask(#"{"id":1,"type":"subscribe","signals":"**"}"#)
     _ = try listener.next()
-    for number in 1...2 { try store.signals.send("bell", JSONText(number)) }
+    for number in 1...2 { try store.signals.send("bell", JSONText(number), remember: true) }
     #expect(try listener.next(within: Self.moment) == nil)
     store.announce(through: 1)
     #expect(try listener.next().raw("message") == "1")
     #expect(try listener.next(within: Self.moment) == nil)
     store.announce(through: 2)
     #expect(try listener.next().raw("message") == "2")
+  }
+
+  @Test func `a message that leaves nothing behind waits for what was before it, and otherwise for nothing`() throws {
+    let listener = try LiveClient(server)
+    _ = try listener.ask(#"{"id":1,"type":"subscribe","signals":"**"}"#)
+    _ = try listener.next()
+    #expect(try server.connect().request("POST", "/signals/bell", body: "1").status == 204)
+    #expect(try listener.next().raw("message") == "1")
+    try store.set("a", "1")
+    let sender = try server.connect(
+      sending: "POST /signals/bell HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n2")
+    #expect(try sender.receive(within: Self.moment) == nil && listener.next(within: Self.moment) == nil)
+    store.announce(through: 1)
+    #expect(try sender.receive().status == 204 && listener.next().raw("message") == "2")
+  }
+
+  @Test func `the probe says how the storage is`() throws {
+    #expect(try server.connect().request("GET", "/health/ready").text == #"{"status":"ready"}"#)
+    let disk = FakeDisk()
+    store.record(to: disk)
+    let states: [(StorageRefusal?, String)] = [(nil, "ok"), (.full, "full"), (.slow, "slow"), (.failed, "failed")]
+    for (refusal, word) in states {
+      disk.set(StorageStatus(refusal: refusal, taken: 9, durable: 8, revision: 7, queuedBytes: 64))
+      let answer = try server.connect().request("GET", "/health/ready")
+      #expect(answer.text == #"{"status":"ready","storage":"\#(word)","durable":7,"queued":64}"#)
+      #expect(answer.status == 200)
+    }
+    #expect(try server.connect().request("GET", "/health/live").text == #"{"status":"live"}"#)
   }
 
   @Test func `one who leaves meanwhile costs nothing, and the next is served`() throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import JSON
+import Synchronization
 import Testing
 
 @testable import SignalStore
@@ -32,6 +33,66 @@ import Testing
     try store.signals.send("a", number(4))
     #expect(store.signals.last("a") == nil)
     #expect(store.signals.remembered(match: [.all]).through == 4)
+  }
+
+  @Test func `only what is kept, or displaces what is, makes a record`() throws {
+    let clock = ManualClock()
+    let store = PropertyStore(timers: clock)
+    let log = RecordLog()
+    store.record(to: log)
+    let messages = Log<String>()
+    let subscription = store.signals.messages.subscribe { messages.add("\($0.number) \($0.path)") }
+    try store.signals.send("a", number(1))
+    try store.timers.set("t", .every(.seconds(1)))
+    clock.advance(to: .milliseconds(2500))
+    #expect(messages.entries == ["1 a", "2 t", "3 t"] && log.records.count == 1)
+    try store.signals.send("t", number(1), remember: true)
+    clock.advance(to: .milliseconds(4500))
+    #expect(messages.entries.suffix(3) == ["4 t", "5 t", "6 t"])
+    // The message that was kept, and the one that has displaced it.
+    #expect(log.records.count == 3 && store.signals.last("t") == nil)
+    try store.signals.send("a", number(1), remember: true)
+    try store.signals.send("a", number(2))
+    try store.signals.send("a", number(3))
+    #expect(log.records.count == 5 && store.replica.signals.number == 8)
+    subscription.cancel()
+  }
+
+  @Test func `a message without a record is told with the records before it, and at once when there are none`() throws {
+    store.holdBack(after: 0)
+    let log = Log<UInt64>()
+    let subscription = store.signals.messages.subscribe { log.add($0.number) }
+    try store.signals.send("a", number(1))
+    #expect(log.entries == [1] && store.records == 0)
+    try store.set("p", number(1))
+    try store.signals.send("a", number(2))
+    try store.signals.send("a", number(3), remember: true)
+    try store.signals.send("b", number(4))
+    #expect(log.entries == [1] && store.records == 2)
+    store.announce(through: 1)
+    #expect(log.entries == [1, 2])
+    store.announce(through: 2)
+    #expect(log.entries == [1, 2, 3, 4])
+    subscription.cancel()
+  }
+
+  @Test func `messages that wait for records are bounded, and one without is not refused by a full disk`() throws {
+    let store = PropertyStore()
+    store.holdBack(after: 0)
+    let sink = FullSink()
+    store.record(to: sink)
+    let large = JSONText(String(repeating: "x", count: 9 << 20))
+    try store.signals.send("a", large)
+    #expect(throws: StoreError.notKept(.full)) { try store.signals.send("a", large, remember: true) }
+    sink.isFull.withLock { $0 = false }
+    try store.set("p", number(1))
+    sink.isFull.withLock { $0 = true }
+    for _ in 0..<8 { try store.signals.send("a", large) }
+    #expect(throws: StoreError.notKept(.full)) { try store.signals.send("a", .null) }
+    sink.isFull.withLock { $0 = false }
+    #expect(throws: StoreError.notKept(.slow)) { try store.signals.send("a", .null) }
+    store.announce(through: 1)
+    try store.signals.send("a", .null)
   }
 
   @Test func `what has no room to be kept is not sent`() throws {
@@ -92,4 +153,13 @@ import Testing
       #expect(Timestamp(time.description) == time)
     }
   }
+}
+
+/// A disk that can be full.
+private final class FullSink: RecordSink {
+  let isFull = Mutex(true)
+
+  func append(_ record: Record) {}
+
+  var refusal: StorageRefusal? { isFull.withLock { $0 } ? .full : nil }
 }
