@@ -61,10 +61,22 @@ enum ClientCommand {
   case hello(batch: Bool?)
 }
 
+extension ClientCommand {
+  /// Whether it leaves something behind that can be durable.
+  var isWrite: Bool {
+    switch self {
+    case .write, .transact, .patch, .send, .onDisconnect: true
+    case .subscribe, .subscribeToDemand, .subscribeSignals, .unsubscribe, .get, .ping, .hello: false
+    }
+  }
+}
+
 /// One message of a client, from its text.
 struct ClientMessage {
   let id: Int
   let command: ClientCommand
+  /// Whether the reply is to wait until what was written is durable.
+  let isSynced: Bool
 
   /// A refusal, with the `id` if one could be read.
   struct Refusal: Error {
@@ -99,6 +111,7 @@ struct ClientMessage {
       id = try members.integer("id")
       guard let type = try members.string("type") else { throw members.missing("type") }
       command = try Self.command(type, &members, tree, configuration, operationLimit, holder)
+      isSynced = command.isWrite ? try members.bool("sync") ?? false : false
       guard let id else { throw members.missing("id") }
       self.id = id
       try members.end()

@@ -40,14 +40,17 @@ final class Commands {
   var revision: Revision { store.revision }
   /// Whether changes are told later than they are made.
   var holdsBack: Bool { store.holdsBack }
-  /// Calls `body` with the last record of whose changes everybody has been told: now, and then from whichever thread
-  /// tells it.
-  func observeAnnouncements(_ body: @escaping @Sendable (UInt64) -> Void) -> Subscription {
+  /// Calls `body` with what is said of the durability of records: now, and then from whichever thread says it.
+  func observeAnnouncements(_ body: @escaping @Sendable (Announcement) -> Void) -> Subscription {
     // In this order: what is told in between comes twice, and the larger number counts.
     let subscription = store.announced.subscribe(body)
-    body(store.lastAnnounced)
+    body(.durable(through: store.lastAnnounced))
     return subscription
   }
+  /// Asks for what was written to be durable soon.
+  ///
+  /// - Returns: The record that has to be durable then.
+  func hurry() -> UInt64 { store.hurry() }
   /// How the records of the store are kept; nil when a restart forgets everything.
   var storage: StorageStatus? { store.storage }
   /// How many records the store has made.
@@ -65,6 +68,15 @@ final class Commands {
 
   /// All properties as they are now.
   func snapshot(as caller: Caller) -> StoreSnapshot { store.snapshot() }
+
+  /// Refuses to wait for what can never be durable.
+  func checkDurability() throws(Problem) {
+    guard let storage else {
+      throw Problem(
+        .notDurable, "The store of this server is in memory only (it has no data.dir), so nothing becomes durable.")
+    }
+    if storage.refusal == .failed { throw problem(.notKept(.failed), inTransaction: false) }
+  }
 
   // MARK: Signals and timers
 

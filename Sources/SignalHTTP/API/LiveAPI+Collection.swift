@@ -48,7 +48,7 @@ extension LiveAPI {
   func transact(
     _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller
   ) throws(APIError) {
-    _ = try Query(head, [])
+    let isSynced = try isSynced(try Query(head, ["sync"]))
     try refuseEncoding(head)
     let body = try body.read()
     let operations = try problem { () throws(Problem) in
@@ -58,6 +58,7 @@ extension LiveAPI {
       }
     }
     let result = try problem { () throws(Problem) in try service.commands.execute(operations, as: caller) }
+    if isSynced { service.awaitDurability() }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendRevision(result.revision, &response)

@@ -24,6 +24,13 @@ extension LiveAPI {
     }
   }
 
+  /// Whether the answer is to wait until what it tells is durable (`?sync=true`).
+  func isSynced(_ query: Query) throws(APIError) -> Bool {
+    guard try query.bool("sync") == true else { return false }
+    try problem { () throws(Problem) in try service.commands.checkDurability() }
+    return true
+  }
+
   func refuseEncoding(_ head: borrowing RequestHead) throws(APIError) {
     try head.forEachElement(of: .contentEncoding) { encoding throws(APIError) in
       guard !encoding.equalsIgnoringCase("identity") else { return }

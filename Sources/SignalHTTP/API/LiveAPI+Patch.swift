@@ -8,9 +8,10 @@ extension LiveAPI {
     _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     as caller: Caller
   ) throws(APIError) {
-    let query = try Query(head, ["always", "if", "ttl"])
+    let query = try Query(head, ["always", "if", "ttl", "sync"])
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
+    let isSynced = try isSynced(query)
     let always = try query.bool("always") ?? false
     let ttl = try query.duration("ttl")
     let (condition, filter) = try conditions(head, query, body)
@@ -20,6 +21,7 @@ extension LiveAPI {
         PatchRequest(path: path, patch: patch, condition: condition, filter: filter, always: always, ttl: ttl),
         as: caller)
     }
+    if isSynced { service.awaitDurability() }
     response.begin(result.outcome == .created ? .created : .noContent)
     appendRevision(result.revision, &response)
     if let stored = result.value {

@@ -61,9 +61,10 @@ extension LiveAPI {
     _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     as caller: Caller
   ) throws(APIError) {
-    let query = try Query(head, ["always", "if", "ttl"])
+    let query = try Query(head, ["always", "if", "ttl", "sync"])
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
+    let isSynced = try isSynced(query)
     // RFC 9110 §9.3.4: most likely a part of a value that is put by mistake as if it were all of it.
     guard !head.has(.contentRange) else { throw .problem(Problem(.partialContent, "Content-Range is not taken.")) }
     let isFormula = head[.contentType].map(isFormulaType) ?? false
@@ -71,6 +72,7 @@ extension LiveAPI {
     let (action, count) = isFormula ? try define(query, body) : try set(query, body)
     let request = OperationRequest(action, path, if: condition, filter: filter)
     let result = try problem { () throws(Problem) in try service.commands.execute(request, as: caller) }
+    if isSynced { service.awaitDurability() }
     response.begin(result.outcome == .created ? .created : .noContent)
     appendRevision(result.revision, &response)
     if let expires = result.value?.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
@@ -112,10 +114,12 @@ extension LiveAPI {
   func deleteProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller
   ) throws(APIError) {
-    let query = try Query(head, ["if"])
+    let query = try Query(head, ["if", "sync"])
     let path = try propertyPath(encoded)
+    let isSynced = try isSynced(query)
     let request = OperationRequest(.delete, path, if: try condition(head), filter: try query.one("if"))
     let result = try problem { () throws(Problem) in try service.commands.execute(request, as: caller) }
+    if isSynced { service.awaitDurability() }
     response.begin(.noContent)
     appendRevision(result.revision, &response)
     response.endWithoutBody()

@@ -8,9 +8,10 @@ extension LiveAPI {
     _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     as caller: Caller
   ) throws(APIError) {
-    let query = try Query(head, ["remember"])
+    let query = try Query(head, ["remember", "sync"])
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
+    let isSynced = try isSynced(query)
     let remember = try query.bool("remember") ?? false
     let body = try body.read()
     // Nothing is something to say here, too: the bell has rung.
@@ -18,6 +19,7 @@ extension LiveAPI {
     try problem { () throws(Problem) in
       try service.commands.send(SendRequest(path: path, message: message, remember: remember), as: caller)
     }
+    if isSynced { service.awaitDurability() }
     response.begin(.noContent)
     response.endWithoutBody()
   }

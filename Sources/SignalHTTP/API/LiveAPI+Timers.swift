@@ -8,7 +8,7 @@ extension LiveAPI {
     _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     as caller: Caller
   ) throws(APIError) {
-    _ = try Query(head, [])
+    let isSynced = try isSynced(try Query(head, ["sync"]))
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
     let body = try body.read()
@@ -18,6 +18,7 @@ extension LiveAPI {
     let (timer, isNew) = try problem { () throws(Problem) in
       try service.commands.setTimer(path, request.schedule, message: request.message, as: caller)
     }
+    if isSynced { service.awaitDurability() }
     response.begin(isNew ? .created : .ok)
     response.field("Content-Type", "application/json")
     if isNew { response.field("Location", head.path.array) }
@@ -41,9 +42,10 @@ extension LiveAPI {
     _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter,
     as caller: Caller
   ) throws(APIError) {
-    _ = try Query(head, [])
+    let isSynced = try isSynced(try Query(head, ["sync"]))
     let path = try propertyPath(encoded)
     try problem { () throws(Problem) in try service.commands.removeTimer(path, as: caller) }
+    if isSynced { service.awaitDurability() }
     response.begin(.noContent)
     response.endWithoutBody()
   }

@@ -11,6 +11,8 @@ final class LiveService {
   let signalHub: SignalHub
   /// Holds answers back until what they tell is durable; nil when the store is in memory only.
   let gate: AnswerGate?
+  /// Whether every answer is held back, and not only those to who asks for it.
+  private let holdsBack: Bool
   private var announcements: Subscription?
   let requests: RequestQueue
   /// The memory of the server; nil when it has no limit.
@@ -29,8 +31,9 @@ final class LiveService {
   ) {
     memory = loop.memory?.budget
     commands = Commands(store, configuration)
-    gate = commands.holdsBack ? AnswerGate(loop: loop) : nil
-    requests = RequestQueue { [gate, commands] in gate?.depend(on: commands.records) }
+    holdsBack = commands.holdsBack
+    gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
+    requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in gate?.depend(on: commands.records) }
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
@@ -53,7 +56,12 @@ final class LiveService {
     loop.addParticipant(signalHub)
     if let gate {
       loop.addParticipant(gate)
-      announcements = commands.observeAnnouncements { [mark = gate.mark] in mark.advance(to: $0) }
+      announcements = commands.observeAnnouncements { [mark = gate.mark] announcement in
+        switch announcement {
+        case .durable(let record): mark.advance(to: record)
+        case .failed: mark.fail()
+        }
+      }
     }
   }
 
@@ -65,6 +73,7 @@ final class LiveService {
     commands = Commands(other.commands, configuration)
     gate = other.gate
     memory = other.memory
+    holdsBack = other.holdsBack
     announcements = other.announcements
     hub = other.hub
     waits = other.waits
@@ -121,7 +130,12 @@ final class LiveService {
 
   /// Notes that the answer that is being written tells of the store as it is now.
   func noteDependence() {
-    if let gate { gate.depend(on: commands.records) }
+    if let gate, holdsBack { gate.depend(on: commands.records) }
+  }
+
+  /// Lets the answer that is being written wait until what the store has now is durable, also where others are not held back.
+  func awaitDurability() {
+    if let gate, !holdsBack { gate.depend(on: commands.hurry()) }
   }
 
   // MARK: Messages

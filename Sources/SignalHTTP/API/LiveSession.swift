@@ -25,6 +25,8 @@ final class LiveSession: WebSocketHandler {
   private unowned var socket: WebSocket! = nil
   /// Whether events come several in a message.
   private var isBatched: Bool
+  /// Whether the reply to the command that is being executed waits until what was written is durable.
+  private var isSynced = false
 
   init(_ service: LiveService, first: FirstSubscription?, isBatched: Bool) {
     self.service = service
@@ -63,8 +65,12 @@ final class LiveSession: WebSocketHandler {
         message, configuration: service.configuration, operationLimit: service.commands.limits.transactionOperations,
         holder: caller.holder)
       do throws(Problem) {
+        if message.isSynced { try service.commands.checkDurability() }
+        isSynced = message.isSynced
         try execute(message.command, message.id, on: loop)
+        isSynced = false
       } catch {
+        isSynced = false
         refuse(error, message.id, on: loop)
       }
     } catch {
@@ -253,6 +259,7 @@ final class LiveSession: WebSocketHandler {
 
   private func reply(on loop: isolated EventLoop, _ write: (inout [UInt8]) -> Void) {
     service.noteDependence()
+    if isSynced { service.awaitDurability() }
     service.withReply { text in
       write(&text)
       socket.send(text.span, .text, on: loop)

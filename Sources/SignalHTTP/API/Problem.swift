@@ -56,6 +56,7 @@ struct Problem: Error {
     case tooManyHeld = "too_many_held"
     case tooManyInputs = "too_many_inputs"
     case formulaTooDeep = "formula_too_deep"
+    case notDurable = "not_durable"
     case diskFull = "disk_full"
     case storageSlow = "storage_slow"
     case storageFailed = "storage_failed"
@@ -67,7 +68,7 @@ struct Problem: Error {
       case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
         .badCondition, .badDelivery, .badDuration, .badMessage, .badPatch, .unknownType, .unknownMember,
         .exitNeedsStateFilter, .duplicatePath, .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
-        .tooManyHeld, .partialContent, .badFormula, .tooManyInputs, .formulaTooDeep:
+        .tooManyHeld, .partialContent, .badFormula, .tooManyInputs, .formulaTooDeep, .notDurable:
         400
       case .originRefused: 403
       case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer: 404
@@ -132,6 +133,7 @@ struct Problem: Error {
       case .tooManyHeld: "The connection holds too many properties"
       case .tooManyInputs: "The formula reads too many properties"
       case .formulaTooDeep: "The formula depends on others over too many steps"
+      case .notDurable: "Nothing becomes durable here"
       case .diskFull: "There is no room on the disk"
       case .storageSlow: "The disk is slower than the writers"
       case .storageFailed: "The disk has failed"

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Whoever answers from a store that is written to disk says on which of its records the answer depends
 /// (``depend(on:)``); the next bytes that the connection sends, and all behind them, then wait (``HeldOutput``) until
-/// ``RecordMark`` has passed that record. So an answer is written once, when the command is executed, replies keep
+/// ``RecordMark`` has passed that record, or the connection ends because that will never be. So an answer is written once, when the command is executed, replies keep
 /// their order, and nothing is kept for those who have gone. A server whose store is in memory has no gate.
 final class AnswerGate: TurnParticipant {
   /// Where the last durable record is told, from any thread.
@@ -36,8 +36,13 @@ final class AnswerGate: TurnParticipant {
 
   func turnBegins(on loop: isolated EventLoop) {}
 
-  /// Sends what need not wait any more.
+  /// Sends what need not wait any more, and drops those whose answers can never be sent: what has become of what they asked
+  /// for is not known.
   func turnEnds(on loop: isolated EventLoop) {
+    if mark.hasFailed, !holding.isEmpty {
+      for id in holding { (loop.member(id) as? Connection)?.abort(on: loop) }
+      holding = []
+    }
     let record = mark.load()
     guard record > durable else { return }
     durable = record
@@ -53,6 +58,7 @@ final class AnswerGate: TurnParticipant {
 /// The last durable record, on its way from the thread that writes records to one loop.
 final class RecordMark: Sendable {
   private let record = Atomic<UInt64>(0)
+  private let failed = Atomic(false)
   private let wake: @Sendable () -> Void
 
   init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
@@ -61,6 +67,14 @@ final class RecordMark: Sendable {
 
   func advance(to record: UInt64) {
     self.record.max(record, ordering: .acquiringAndReleasing)
+    wake()
+  }
+
+  /// Whether later records will never be durable.
+  var hasFailed: Bool { failed.load(ordering: .acquiring) }
+
+  func fail() {
+    failed.store(true, ordering: .releasing)
     wake()
   }
 }

@@ -2,6 +2,14 @@
 
 import Synchronization
 
+/// What is said of the durability of records.
+package enum Announcement: Sendable, Equatable {
+  /// Up to the record of this number everything is durable, and everybody has been told of it.
+  case durable(through: UInt64)
+  /// What is not durable by now will never be.
+  case failed
+}
+
 /// Telling of changes only when they are durable.
 ///
 /// A store in memory tells of a commit when it is made. One whose records are written to disk tells of it when somebody says
@@ -23,17 +31,38 @@ extension PropertyStore {
   /// The number of the last record; 0 in a store that tells everything at once.
   package var records: UInt64 { shared.state.withLock { $0.announcements?.records ?? 0 } }
 
-  /// The number of the last record of whose changes everybody has been told.
-  package var lastAnnounced: UInt64 { shared.state.withLock { $0.announcements?.announced ?? 0 } }
+  /// The number of the last record of whose changes everybody has been told; in a store that tells everything at once, that
+  /// of the last durable one.
+  package var lastAnnounced: UInt64 {
+    let (announced, sink) = shared.state.withLock { ($0.announcements?.announced, $0.sink) }
+    return announced ?? sink?.status?.durable ?? 0
+  }
 
-  /// Tells of everything up to a record, which is durable now, and then sends the number of that to ``announced``.
+  /// Tells of everything up to a record, which is durable now, and then says so to ``announced``.
   ///
   /// To be called by one thread at a time, with numbers that grow.
   package func announce(through record: UInt64) {
-    shared.state.withLock { $0.announcements?.take(through: record, commits, signals.messages) }
-    commits.deliver()
-    signals.messages.deliver()
-    announced.send(record)
+    let holdsBack = shared.state.withLock { state in
+      state.announcements?.take(through: record, commits, signals.messages)
+      return state.announcements != nil
+    }
+    if holdsBack {
+      commits.deliver()
+      signals.messages.deliver()
+    }
+    announced.send(.durable(through: record))
+  }
+
+  /// Says to ``announced`` that nothing more becomes durable.
+  package func announceFailure() { announced.send(.failed) }
+
+  /// Asks for what was recorded to be durable soon, where that is usually later.
+  ///
+  /// - Returns: The number of the last record, which is announced when it is.
+  package func hurry() -> UInt64 {
+    guard let sink = shared.state.withLock({ $0.sink }), let status = sink.status else { return 0 }
+    if status.durable < status.taken { sink.hurry() }
+    return status.taken
   }
 
   /// How the records are kept; nil when a restart forgets everything.

@@ -53,8 +53,8 @@ public final class PropertyStore: Sendable {
 
   /// Those who observe ``changes``.
   package let commits: Signal<Commit>
-  /// Sends the number of the last record of whose changes everybody has been told, when that is later than they are made.
-  package let announced = Signal<UInt64>()
+  /// Sends what is said of the durability of records, by those who keep them.
+  package let announced = Signal<Announcement>()
   /// Of each earlier epoch the last revision that is part of this history.
   let ancestors: [Epoch: Revision]
   let router: ChangeRouter

@@ -41,7 +41,7 @@ struct ServedStore {
         grace: recovery.isClean ? .zero : JournalLimits.renewalDelay
       ) { source throws(FormulaError) in try settings.live.keptFormula(source) }
       self.storage = storage
-      if isHeldBack { feed.begin(store) }
+      feed.begin(store)
       logger.info(
         "recovered",
         metadata: [
@@ -103,6 +103,7 @@ private final class Feed: Sendable {
       logger.critical("changes cannot be kept any more", metadata: ["reason": "\(error)"])
       // Nothing has been told that is not on disk, and nothing can be told any more.
       if endsOnFailure { ExitStatus.storage.end() }
+      state.withLock { $0.store }?.announceFailure()
     }
   }
 }

@@ -14,6 +14,14 @@ final class FakeDisk: RecordSink {
 
   func hurry() { state.withLock { $0.hurries += 1 } }
 
+  /// Makes everything durable that has come; gives back the number of the last record.
+  func sync() -> UInt64 {
+    state.withLock { state in
+      state.status.durable = state.status.taken
+      return state.status.taken
+    }
+  }
+
   func set(_ status: StorageStatus) { state.withLock { $0.status = status } }
 
   /// How often somebody could not wait.
