@@ -9,14 +9,14 @@ struct SignalServer: AsyncParsableCommand {
     commandName: "signal-server",
     abstract: "A live-state server: JSON values addressed by path, set over HTTP, pushed to everyone who watches.",
     discussion: """
-      Exit status: 0 done, 1 the server refused, 64 wrong command line, 69 no server answers, 71 the system refuses \
-      (the port is taken), 75 the time of a wait is up, 78 wrong setting.
+      Exit status: 0 done, 1 the server refused, 64 wrong command line, 65 damaged files, 69 no server answers, 71 the \
+      system refuses (the port is taken, the folder is in use), 74 the disk has failed, 75 the time of a wait is up, 78 wrong setting.
       """,
     version: "0.1.0",
     subcommands: [
       ServeVerb.self, ListVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self,
       TransactionVerb.self, WatchVerb.self, WaitVerb.self, SendVerb.self, TimerVerb.self, ExplainVerb.self,
-      BenchVerb.self, HealthVerb.self, CompletionVerb.self,
+      BackupVerb.self, RestoreVerb.self, CheckVerb.self, BenchVerb.self, HealthVerb.self, CompletionVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)
 

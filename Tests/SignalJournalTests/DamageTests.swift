@@ -67,7 +67,7 @@ import Testing
           refused += 1
           switch error {
           case .damaged, .foreign, .newerFormat: break
-          case .locked, .database, .system: Issue.record("\(place): \(error)")
+          case .locked, .database, .system, .occupied, .outOfReach: Issue.record("\(place): \(error)")
           }
         }
       }

@@ -253,6 +253,19 @@ extension DatabaseError {
 
   func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(statement, column) == SQLITE_NULL }
 
+  /// The columns of the row, to be put into another table as they are.
+  func values() -> [Value] {
+    let count = unsafe sqlite3_column_count(statement)
+    return (0..<count).map { column in
+      switch unsafe sqlite3_column_type(statement, column) {
+      case SQLITE_INTEGER: .integer(integer(column))
+      case SQLITE_TEXT: .text(bytes(column))
+      case SQLITE_BLOB: .blob(bytes(column))
+      default: .null
+      }
+    }
+  }
+
   /// The bytes of a blob or a text; empty for NULL.
   func bytes(_ column: Int32) -> [UInt8] {
     withBytes(column) { span in

@@ -24,10 +24,13 @@ extension JournalFile {
   }
 
   /// The starts so far, in their order.
-  func generations() throws(StorageError) -> [Ancestry.Generation] {
+  ///
+  /// - Parameter first: The number of the first one that is read.
+  func generations(from first: Int64 = 0) throws(StorageError) -> [Ancestry.Generation] {
     var generations: [Ancestry.Generation] = []
     var next: Int64?
-    let statement = try database.prepare("SELECT * FROM epoch ORDER BY number")
+    let statement = try database.prepare("SELECT * FROM epoch WHERE number >= ? ORDER BY number")
+    try statement.begin(.integer(first))
     while try statement.step() {
       let number = statement.integer(0)
       guard let epoch = Epoch(String(decoding: statement.bytes(1), as: UTF8.self)) else {

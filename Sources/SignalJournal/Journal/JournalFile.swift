@@ -31,14 +31,10 @@ final class JournalFile {
   func append(
     _ row: JournalRow, after place: JournalPlace, deletingThrough unneeded: UInt64? = nil, limit: Int64 = 0
   ) throws(StorageError) -> (end: JournalPlace, deleted: Int64) {
-    let checksum = row.checksum(after: place.checksum)
-    var deleted: Int64 = 0
+    var (end, deleted) = (place, Int64(0))
     do throws(StorageError) {
       if unneeded != nil { try database.execute("BEGIN IMMEDIATE") }
-      try insertion.run(
-        .integer(Int64(row.first)), .integer(Int64(row.last)), .integer(Int64(row.after.number)),
-        .integer(Int64(row.through.number)), .integer(row.time.milliseconds), .integer(Int64(row.changes)),
-        .integer(RecordFormat.version), .integer(Int64(checksum)), .blob(row.records))
+      end = try insert(row, after: place)
       if let unneeded {
         deleted = try delete(through: unneeded, limit: limit)
         try database.execute("COMMIT")
@@ -47,8 +43,19 @@ final class JournalFile {
       database.rollBack()
       throw error
     }
-    let end = JournalPlace(position: row.last, revision: row.through, time: row.time, checksum: checksum)
     return (end, deleted)
+  }
+
+  /// Inserts a row; in a transaction of the caller, or as one.
+  ///
+  /// - Returns: The new end.
+  func insert(_ row: JournalRow, after place: JournalPlace) throws(StorageError) -> JournalPlace {
+    let checksum = row.checksum(after: place.checksum)
+    try insertion.run(
+      .integer(Int64(row.first)), .integer(Int64(row.last)), .integer(Int64(row.after.number)),
+      .integer(Int64(row.through.number)), .integer(row.time.milliseconds), .integer(Int64(row.changes)),
+      .integer(RecordFormat.version), .integer(Int64(checksum)), .blob(row.records))
+    return JournalPlace(position: row.last, revision: row.through, time: row.time, checksum: checksum)
   }
 
   /// Deletes the oldest rows, as far as nobody needs them, and some at a time.
@@ -104,6 +111,13 @@ final class JournalFile {
       if try !body(row) { break }
     }
     return end
+  }
+
+  /// The revision after the last row; nil when there are no rows.
+  func newestRevision() throws(StorageError) -> Revision? {
+    try database.integer("SELECT through FROM journal ORDER BY first DESC LIMIT 1").map {
+      Revision(UInt64(bitPattern: $0))
+    }
   }
 
   /// The last position of all; nil when there are no rows.

@@ -46,6 +46,9 @@ struct RecordReader {
     self.revision = revision
   }
 
+  /// How many bytes have been read.
+  var offset: Int { index }
+
   /// Whether everything has been read.
   var isAtEnd: Bool { index == bytes.count }
 

@@ -4,7 +4,9 @@ internal import SignalStore
 
 extension WrittenRecord {
   /// The record as the store made it, whose replica is as it was then; nil when the two do not fit.
-  func record(in replica: borrowing Replica) -> Record? {
+  ///
+  /// - Parameter isLenient: Leaves out the ends of what is not there; nil when that leaves nothing.
+  func record(in replica: borrowing Replica, isLenient: Bool = false) -> Record? {
     switch self {
     case .other(let record): return record
     case .commit(let commit):
@@ -14,7 +16,10 @@ extension WrittenRecord {
         switch change {
         case .set(let new): changes.append(Change(set: new, replacing: replica.tree.value(at: new.path)))
         case .end(let path, let op):
-          guard let old = replica.tree.value(at: path) else { return nil }
+          guard let old = replica.tree.value(at: path) else {
+            if isLenient { continue }
+            return nil
+          }
           changes.append(
             op == .delete
               ? Change(delete: old, revision: commit.revision, time: commit.time)
@@ -29,9 +34,12 @@ extension WrittenRecord {
 
 extension JournalRow {
   /// Applies the records to a replica that is as it was before them.
-  func replay(to replica: inout Replica, from file: String) throws(StorageError) {
+  ///
+  /// - Parameter isLenient: The replica may lack properties that there were; what ends them is left out.
+  func replay(to replica: inout Replica, from file: String, isLenient: Bool = false) throws(StorageError) {
     try forEachRecord(in: file) { written throws(StorageError) in
-      guard let record = written.record(in: replica) else {
+      guard let record = written.record(in: replica, isLenient: isLenient) else {
+        if isLenient { return }
         throw .damaged(
           .init(
             file, "the row at position \(first)", "it removes what is not there", after: replica.revision))

@@ -10,8 +10,19 @@ struct StateChanges {
   private(set) var signals: [PropertyPath: SignalMessage?] = [:]
   private(set) var timers: [PropertyPath: StoredTimer?] = [:]
   private(set) var lastOperations: [Holder: JSONText?] = [:]
-  /// The last message of all, if there was one.
-  private(set) var lastMessage: SignalMessage?
+  /// The number and the time of the last message of all, if there was one.
+  private(set) var signalPlace: (number: UInt64, time: Timestamp)?
+
+  init() {}
+
+  /// Everything that a replica holds.
+  init(_ replica: Replica) {
+    for property in replica.snapshot.scan() { properties[property.path] = .some(property) }
+    for message in replica.signals.messages.values { signals[message.path] = .some(message) }
+    for timer in replica.timers.values { timers[timer.path] = .some(timer) }
+    for (holder, operations) in replica.lastOperations { lastOperations[holder] = .some(operations) }
+    signalPlace = (replica.signals.number, replica.signals.time)
+  }
 
   /// - Parameter timer: Gives the timer at a path as it was before these changes.
   mutating func apply(
@@ -37,11 +48,11 @@ struct StateChanges {
     case .amendment(let property): properties[property.path] = .some(property)
     case .signal(let message, let isKept):
       signals[message.path] = .some(isKept ? message : nil)
-      lastMessage = message
+      signalPlace = (message.number, message.time)
     case .timer(let timer): timers[timer.path] = .some(timer)
     case .timerFired(let message, let count):
       signals[message.path] = .some(nil)
-      lastMessage = message
+      signalPlace = (message.number, message.time)
       let fired: StoredTimer? = if let known = timers[message.path] { known } else { try timer(message.path) }
       timers[message.path] = .some(fired.flatMap { $0.fired(count: count) })
     case .timerRemoved(let path): timers[path] = .some(nil)

@@ -39,10 +39,7 @@ final class StateFile {
   func apply(_ changes: StateChanges, through place: JournalPlace) throws(StorageError) {
     var next = head
     next.journal = place
-    if let message = changes.lastMessage {
-      next.signal = message.number
-      next.signaled = message.time
-    }
+    if let (number, time) = changes.signalPlace { (next.signal, next.signaled) = (number, time) }
     do throws(StorageError) {
       try database.execute("BEGIN IMMEDIATE")
       // In the order of the rows, so that a page is written once.
@@ -157,37 +154,18 @@ final class StateFile {
     return properties
   }
 
-  private func loadItems(
-    _ rows: inout Int64, _ sum: inout UInt64
-  ) throws(StorageError) -> (signals: [SignalMessage], timers: [StoredTimer], lastOperations: [Holder: JSONText]) {
-    var signals: [SignalMessage] = []
-    var timers: [StoredTimer] = []
-    var lastOperations: [Holder: JSONText] = [:]
+  private func loadItems(_ rows: inout Int64, _ sum: inout UInt64) throws(StorageError) -> StateItems {
+    var items = StateItems()
     let statement = try database.prepare("SELECT * FROM item")
     while try statement.step() {
-      let (key, body) = (statement.bytes(1), statement.bytes(2))
-      var reader = RecordReader(body)
-      guard let kind = StateItem(rawValue: statement.integer(0)),
-        statement.integer(3) == Int64(kind.checksum(key, body))
-      else { throw damage("row \(rows) of the table item", "the checksum does not match") }
-      do throws(RecordError) {
-        switch kind {
-        case .signal: signals.append(try reader.message())
-        case .timer: timers.append(try reader.timer())
-        case .lastOperations:
-          let holder = key.reduce(0) { $0 << 8 | UInt64($1) }
-          guard key.count == 8, holder <= RecordFormat.numberLimit, let text = JSONText(written: body.span) else {
-            throw RecordError(offset: 0, what: "a holder and JSON")
-          }
-          lastOperations[Holder(number: holder)] = text
-        }
-      } catch {
-        throw damage("row \(rows) of the table item", "\(error.what) should be there")
+      guard let (item, checksum) = StateItems.Item.read(statement) else {
+        throw damage("row \(rows) of the table item", "the checksum does not match")
       }
+      items.add(item)
       rows += 1
-      sum &+= UInt64(kind.checksum(key, body))
+      sum &+= UInt64(checksum)
     }
-    return (signals, timers, lastOperations)
+    return items
   }
 
   private func damage(_ place: String, _ reason: String) -> StorageError {

@@ -20,6 +20,48 @@ enum StateItem: Int64 {
   }
 }
 
+/// What is in a state beside properties.
+struct StateItems {
+  enum Item {
+    case signal(SignalMessage)
+    case timer(StoredTimer)
+    case lastOperations(Holder, JSONText)
+
+    /// Reads the row a statement is at: kind, key, body, checksum.
+    ///
+    /// - Returns: The item and its checksum; nil when it is not what was written.
+    static func read(_ statement: Statement) -> (item: Item, checksum: UInt32)? {
+      let (key, body) = (statement.bytes(1), statement.bytes(2))
+      guard let kind = StateItem(rawValue: statement.integer(0)) else { return nil }
+      let checksum = kind.checksum(key, body)
+      guard statement.integer(3) == Int64(checksum) else { return nil }
+      var reader = RecordReader(body)
+      switch kind {
+      case .signal: return (try? reader.message()).map { (.signal($0), checksum) }
+      case .timer: return (try? reader.timer()).map { (.timer($0), checksum) }
+      case .lastOperations:
+        let holder = key.reduce(0) { $0 << 8 | UInt64($1) }
+        guard key.count == 8, holder <= RecordFormat.numberLimit, let text = JSONText(written: body.span) else {
+          return nil
+        }
+        return (.lastOperations(Holder(number: holder), text), checksum)
+      }
+    }
+  }
+
+  private(set) var signals: [SignalMessage] = []
+  private(set) var timers: [StoredTimer] = []
+  private(set) var lastOperations: [Holder: JSONText] = [:]
+
+  mutating func add(_ item: Item) {
+    switch item {
+    case .signal(let message): signals.append(message)
+    case .timer(let timer): timers.append(timer)
+    case .lastOperations(let holder, let text): lastOperations[holder] = text
+    }
+  }
+}
+
 /// A property as a row of `state.sqlite`.
 enum PropertyRow {
   /// What a property has beside its value: its ``RecordFormat/Part``, and what belongs to it; empty for a plain one.
@@ -33,6 +75,14 @@ enum PropertyRow {
   static func checksum(of property: StoredValue, extra: [UInt8]) -> UInt32 {
     let (path, value) = (property.path.bytes, property.value.bytes)
     return checksum(path.span, value.span, property.revision, property.time, extra.span)
+  }
+
+  /// The checksum that the row a statement is at should have.
+  static func checksum(_ row: Statement) -> UInt32 {
+    let (path, value, extra) = (row.bytes(0), row.bytes(1), row.bytes(4))
+    return checksum(
+      path.span, value.span, Revision(UInt64(bitPattern: row.integer(2))),
+      Timestamp(milliseconds: row.integer(3)), extra.span)
   }
 
   static func checksum(

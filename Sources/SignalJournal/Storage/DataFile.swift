@@ -42,6 +42,9 @@ struct DataFile {
       """,
     ])
 
+  /// A backup: the tables of both, in one file that can have any name.
+  static let backup = DataFile(name: "", id: 0x5369_6742, schema: journal.schema + state.schema)
+
   /// The newest format that is read, and the one that is written.
   static let format: Int64 = 1
 
@@ -56,7 +59,13 @@ struct DataFile {
   func open(
     in folder: String, _ access: Database.Access, system: String?, cache: Int = 2 << 20
   ) throws(StorageError) -> (database: Database, isNew: Bool) {
-    let path = folder + "/" + name
+    try open(path: folder + "/" + name, access, system: system, cache: cache)
+  }
+
+  /// Opens the file by its path, and checks that it is ours.
+  func open(
+    path: String, _ access: Database.Access, system: String?, cache: Int = 2 << 20
+  ) throws(StorageError) -> (database: Database, isNew: Bool) {
     let database = try Database(path, access, system: system, cache: cache)
     let id = try database.integer("PRAGMA application_id") ?? 0
     let format = try database.integer("PRAGMA user_version") ?? 0
@@ -72,8 +81,12 @@ struct DataFile {
   }
 
   /// Makes the tables, and whatever has to be there together with them.
-  func create(_ database: Database, _ fill: () throws(StorageError) -> Void) throws(StorageError) {
-    try database.execute("PRAGMA journal_mode = WAL")
+  ///
+  /// - Parameter log: How SQLite guards the file while it is written.
+  func create(
+    _ database: Database, log: String = "WAL", _ fill: () throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try database.execute("PRAGMA journal_mode = \(log)")
     try database.execute("BEGIN IMMEDIATE")
     for statement in schema { try database.execute(statement) }
     try fill()

@@ -80,7 +80,7 @@ struct DataFolder {
   }
 
   /// SQLite needs to write beside a file that others may be writing; where nobody can, there are no others.
-  private static func access(_ configuration: StorageConfiguration) -> Database.Access {
+  static func access(_ configuration: StorageConfiguration) -> Database.Access {
     guard configuration.isReadOnly else { return .write }
     return SystemCall.isWritable(configuration.folder) ? .read : .immutable
   }

@@ -14,6 +14,10 @@ package enum StorageError: Error, Equatable, Sendable {
   case foreign(file: String)
   /// SQLite could not do something, though what it has read is sound.
   case database(DatabaseError)
+  /// A file or folder that would be written to holds something that would be lost.
+  case occupied(path: String, reason: String)
+  /// What is asked for is not among what a file holds.
+  case outOfReach(file: String, reason: String)
   /// The system could not do something with a file or folder.
   case system(operation: String, file: String, code: Int32)
 
@@ -60,6 +64,8 @@ extension StorageError: CustomStringConvertible {
     case .newerFormat(let file, let format, let newest):
       "\(file) has format \(format), written by a later version; this one reads formats up to \(newest)"
     case .foreign(let file): "\(file) was not written by this program"
+    case .occupied(let path, let reason): "\(path) is there already, and \(reason)"
+    case .outOfReach(let file, let reason): "\(file): \(reason)"
     case .database(let error): error.description
     case .system(let operation, let file, let code): "\(file): \(operation): \(SystemCall.message(code))"
     }

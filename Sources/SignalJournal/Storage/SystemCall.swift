@@ -36,6 +36,50 @@ enum SystemCall {
     return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
+  /// Deletes a file, if it is there.
+  static func remove(_ path: String) { _ = unsafe unlink(path) }
+
+  /// Gives a file another name, in the place of what has that.
+  static func rename(_ path: String, to other: String) throws(StorageError) {
+    if unsafe Glibc.rename(path, other) != 0 { throw failure("rename to \(other)", path) }
+  }
+
+  /// Makes an empty file that only its owner can read.
+  static func makePrivateFile(_ path: String) throws(StorageError) {
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure("make", path) }
+    close(descriptor)
+  }
+
+  /// Makes sure that what is in a file outlives a loss of power.
+  static func syncFile(_ path: String) throws(StorageError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("open", path) }
+    defer { close(descriptor) }
+    if fsync(descriptor) != 0 { throw failure("sync", path) }
+  }
+
+  /// The folder that a file is in.
+  static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The names in a folder, without `.` and `..`, in no order.
+  static func names(in folder: String) throws(StorageError) -> [String] {
+    guard let stream = unsafe opendir(folder) else { throw failure("open the folder", folder) }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    // The entry stays until the next call on the stream; its name is copied before.
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
   static func failure(_ operation: String, _ file: String) -> StorageError {
     .system(operation: operation, file: file, code: errno)
   }

@@ -56,6 +56,9 @@ package struct Replica: Sendable {
   /// The commits after a revision, as far as they are kept; nil when some of them are not, or it is in the future.
   package func commits(after revision: Revision) -> HistorySlice? { history.slice(after: revision) }
 
+  /// The properties as they are now; O(1).
+  package var snapshot: StoreSnapshot { StoreSnapshot(epoch: epoch, revision: revision, tree: tree) }
+
   /// The commits that are kept.
   package var commits: HistorySlice { history.all }
 

@@ -107,15 +107,3 @@ private final class Feed: Sendable {
     }
   }
 }
-
-extension Failure {
-  fileprivate init(_ error: StorageError) {
-    let status: ExitStatus =
-      switch error {
-      case .damaged, .newerFormat, .foreign: .damaged
-      case .locked, .system: .system
-      case .database: .storage
-      }
-    self.init(status, "\(error)")
-  }
-}

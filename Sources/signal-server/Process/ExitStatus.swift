@@ -9,7 +9,8 @@ enum ExitStatus: Int32, Sendable {
   case refused = 1
   /// The command line is wrong.
   case usage = 64
-  /// What is in the folder of data is not what was written, or was written by a later version.
+  /// What is in the folder of data, or in a backup, is not what was written, was written by a later version, or is not what
+  /// was asked for.
   case damaged = 65
   /// No server answers, or the connection broke.
   case unreachable = 69

@@ -69,6 +69,27 @@ enum Terminal {
     }
   }
 
+  /// Copies everything from a descriptor to the standard output.
+  static func copy(from descriptor: Int32) throws(SystemFailure) {
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      // The call writes at most the chunk's own count into it.
+      let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+      if count == 0 { return }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemFailure(code: errno)
+      }
+      var rest = chunk[..<count]
+      while !rest.isEmpty {
+        // The call reads at most the slice's own count from it.
+        let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+        if written < 0, errno != EINTR { throw SystemFailure(code: errno) }
+        rest = rest.dropFirst(max(0, written))
+      }
+    }
+  }
+
   private static func write(_ bytes: [UInt8], to descriptor: Int32) {
     var rest = bytes[...]
     while !rest.isEmpty {

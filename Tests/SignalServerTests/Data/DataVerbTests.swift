@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import SignalHTTP
+import Testing
+
+/// The verbs that read and write the folder of a store, by the program.
+@Suite("backup, restore and check", .timeLimit(.minutes(5)))
+struct DataVerbTests {
+  private let root = FileManager.default.temporaryDirectory.appending(path: "signal-\(UUID().uuidString)").path
+
+  private func withRoot(_ body: () throws -> Void) throws {
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: root) }
+    try body()
+  }
+
+  private func serve(_ folder: String, _ body: (RunningServer) throws -> Void) throws {
+    let server = try RunningServer(["--data-dir", root + "/" + folder])
+    defer {
+      kill(server.program.process.processIdentifier, SIGKILL)
+      _ = server.program.end()
+    }
+    try body(server)
+  }
+
+  private func get(_ server: RunningServer, _ path: String) throws -> String {
+    try server.run("get", path).output.trimmingCharacters(in: .newlines)
+  }
+
+  @Test func `a running server is backed up, and clients of what was restored are told what they lost`() throws {
+    try withRoot {
+      let (file, other) = (root + "/b", root + "/piped")
+      var (early, late) = ("", "")
+      try serve("one") { server throws in
+        for value in ["1", "2", "3"] { #expect(try server.run("set", "a", value).status == 0) }
+        let port = try #require(server.url.split(separator: ":").last.flatMap { UInt16($0) })
+        let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port), timeout: .seconds(60))
+        early = try #require(try client.request("GET", "/properties/a").value("Signal-Revision"))
+        let made = try Program.run(["backup", file, "--data", root + "/one"])
+        #expect(made.status == 0 && made.output.contains("revision 3"), "\(made)")
+        // By the environment, and into a pipe.
+        let shell = try Program(
+          ["-c", "\"$0\" backup - > \"$1\"", Program.executable.path, other], ["SIGNAL_DATA_DIR": root + "/one"],
+          executable: "/bin/sh"
+        ).end()
+        #expect(shell.status == 0 && shell.errors.contains("revision 3"), "\(shell)")
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(try server.run("set", "a", "4").status == 0)
+        late = try #require(try client.request("GET", "/properties/a").value("Signal-Revision"))
+        let checked = try Program.run(["check", "--data", root + "/one"])
+        #expect(checked.status == 0 && checked.output.contains("is sound: 1 properties, revision 4"), "\(checked)")
+        let refused = try Program.run(["check", "--repair", "--data", root + "/one"])
+        #expect(refused.status == 71 && refused.errors.contains("is in use by process"), "\(refused)")
+      }
+      for (source, folder) in [(file, "two"), (other, "three")] {
+        let made = try Program.run(["restore", source, "--data", root + "/" + folder])
+        #expect(made.status == 0 && made.output.contains("1 properties, revision 3"), "\(made)")
+        try serve(folder) { server throws in
+          #expect(try get(server, "a") == "3")
+          let port = try #require(server.url.split(separator: ":").last.flatMap { UInt16($0) })
+          let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port), timeout: .seconds(60))
+          #expect(try server.run("set", "a", "9").status == 0)
+          let resumed = try client.request("GET", "/events?match=a&since=\(early)&take=1", timeout: .seconds(60))
+          #expect(String(decoding: resumed.body, as: UTF8.self).contains(#""recovered":true"#))
+          let lost = try client.request("GET", "/events?match=a&since=\(late)&take=1", timeout: .seconds(60))
+          #expect(String(decoding: lost.body, as: UTF8.self).contains(#""reason":"lost""#))
+        }
+      }
+      let before = try Program.run([
+        "restore", file, "--data", root + "/four", "--until", String(early.dropLast()) + "2",
+      ])
+      #expect(before.status == 0 && before.output.contains("revision 2"), "\(before)")
+      try serve("four") { server throws in #expect(try get(server, "a") == "2") }
+    }
+  }
+
+  @Test func `damage is named, repaired, and what is lost is listed`() throws {
+    try withRoot {
+      try serve("one") { server throws in
+        for value in ["1", "2"] { #expect(try server.run("set", "a", value).status == 0) }
+        #expect(server.stop().status == 0)
+      }
+      let journal = root + "/one/journal.sqlite"
+      var bytes = try [UInt8](Data(contentsOf: URL(filePath: journal)))
+      bytes.replaceSubrange(0..<100, with: repeatElement(0xFF, count: 100))
+      try Data(bytes).write(to: URL(filePath: journal))
+      let checked = try Program.run(["check", "--data", root + "/one"])
+      #expect(checked.status == 65 && checked.errors.contains("journal.sqlite is damaged"), "\(checked)")
+      #expect(checked.errors.contains("revisions 1 to 2 are lost"), "\(checked)")
+      #expect(try Program.run(["backup", root + "/b", "--data", root + "/one"]).status == 65)
+      let repaired = try Program.run(["check", "--repair", "--data", root + "/one"])
+      #expect(repaired.status == 0 && repaired.output.contains("is repaired: 0 properties, revision 0"), "\(repaired)")
+      try serve("one") { server throws in
+        #expect(try server.run("get", "a").status == 1)
+        #expect(try server.run("set", "a", "5").status == 0)
+      }
+      #expect(try Program.run(["check", "--data", root + "/one"]).status == 0)
+    }
+  }
+
+  @Test func `refusals say what is wrong, and change nothing`() throws {
+    try withRoot {
+      try serve("one") { server throws in #expect(try server.run("set", "a", "1").status == 0) }
+      try Data("precious".utf8).write(to: URL(filePath: root + "/notes"))
+      #expect(try Program.run(["backup", root + "/b", "--data", root + "/one"]).status == 0)
+      let cases: [(arguments: [String], status: Int32, text: String)] = [
+        (["backup", root + "/notes", "--data", root + "/one"], 71, "it is no backup"),
+        (["backup", root + "/c", "--data", root + "/none"], 71, "No such file"),
+        (["backup", root + "/c"], 64, "--data"),
+        (["backup", root + "/none/c", "--data", root + "/one"], 71, "No such file"),
+        (["restore", root + "/b", "--data", root + "/one"], 71, "is not empty"),
+        (["restore", root + "/none", "--data", root + "/two"], 71, "No such file"),
+        (["restore", root + "/notes", "--data", root + "/two"], 65, "notes"),
+        (["restore", root + "/b", "--data", root + "/two", "--until", "noon"], 64, "neither a time"),
+        (["restore", root + "/b", "--data", root + "/two", "--until", "zz.1"], 65, "is not part of its history"),
+        (["restore", root + "/b", "--data", root + "/none/two"], 71, "No such file"),
+        (["check", "--data", root + "/none"], 71, "No such file"),
+        (["check", "--repair", "--data", root + "/none"], 71, "No such file"),
+      ]
+      for (arguments, status, text) in cases {
+        let run = try Program.run(arguments)
+        #expect(run.status == status && run.errors.contains(text), "\(arguments): \(run)")
+      }
+      #expect(try String(contentsOfFile: root + "/notes", encoding: .utf8) == "precious")
+      #expect(try Program.run(["check", "--data", root + "/one"]).status == 0)
+    }
+  }
+}
