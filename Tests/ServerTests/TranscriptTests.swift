@@ -102,7 +102,7 @@ import Testing
       .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
       // Of memory, and of a disk.
       .memoryFull,
-      .diskFull, .storageFailed, .storageSlow,
+      .diskFull, .readOnly, .storageFailed, .storageSlow,
     ]
     let bodies = steps.compactMap { step in if case .answer(_, _, let body) = step { body } else { nil } }
     let shown = (told + bodies).flatMap { $0.matches(of: /"code":"([a-z_]+)"/).map { String($0.1) } }

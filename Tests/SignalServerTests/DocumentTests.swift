@@ -19,7 +19,8 @@ struct DocumentTests {
   }
 
   @Test(arguments: [
-    "README.md", "ARCHITECTURE.md", "SECURITY.md", "docs/protocol.md", "docs/clients.md", "docs/expressions.md", "docs/operating.md",
+    "README.md", "ARCHITECTURE.md", "SECURITY.md", "docs/protocol.md", "docs/clients.md", "docs/expressions.md",
+    "docs/operating.md",
   ])
   func `a document names only settings that there are`(document: String) throws {
     for (name, _) in try Self.mentions(in: document) {

@@ -72,7 +72,7 @@ struct PrecedenceTests {
     if setting.name == "listen" { return "unix:/run/a" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
-    let candidates = ["7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77"]
+    let candidates = ["7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77", "true"]
     return candidates.first { candidate in
       var settings = Settings()
       return candidate != text && setting.assign([candidate], &settings) && settings != Settings()
@@ -92,6 +92,7 @@ struct PrecedenceTests {
       let flags =
         switch name {
         case "websocket.idle-timeout": start.flags + ["--websocket-ping-interval", "1s"]
+        case "data.read-only": start.flags + ["--data-dir", "data"]
         case "store.list-limit": start.flags + ["--store-list-default", "1"]
         default: start.flags
         }

@@ -29,6 +29,7 @@ extension Commands {
     onDisconnect operations: [DisconnectOperation], as caller: Caller, in command: JSONText
   ) throws(Problem) {
     try check(onDisconnect: operations, as: caller)
+    if !operations.isEmpty { try checkStorage() }
     guard let holder = caller.holder else { preconditionFailure("Only who can hold has a connection that ends.") }
     store.keep(lastOperations: operations.isEmpty ? nil : command, of: holder)
   }

@@ -69,6 +69,11 @@ final class Commands {
   /// All properties as they are now.
   func snapshot(as caller: Caller) -> StoreSnapshot { store.snapshot() }
 
+  /// Refuses what the store could not keep; for what it does not judge itself.
+  func checkStorage() throws(Problem) {
+    if let refusal = storage?.refusal { throw problem(.notKept(refusal), inTransaction: false) }
+  }
+
   /// Refuses to wait for what can never be durable.
   func checkDurability() throws(Problem) {
     guard let storage else {
@@ -108,6 +113,7 @@ final class Commands {
 
   /// Removes a timer.
   func removeTimer(_ path: PropertyPath, as caller: Caller) throws(Problem) {
+    try checkStorage()
     guard store.timers.remove(path) else { throw noTimer(path) }
   }
 

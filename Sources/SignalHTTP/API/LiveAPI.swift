@@ -200,6 +200,7 @@ extension StorageRefusal? {
     case .full: "full"
     case .slow: "slow"
     case .failed: "failed"
+    case .readOnly: "read_only"
     }
   }
 }

@@ -57,6 +57,7 @@ struct Problem: Error {
     case tooManyInputs = "too_many_inputs"
     case formulaTooDeep = "formula_too_deep"
     case notDurable = "not_durable"
+    case readOnly = "read_only"
     case diskFull = "disk_full"
     case storageSlow = "storage_slow"
     case storageFailed = "storage_failed"
@@ -70,7 +71,7 @@ struct Problem: Error {
         .exitNeedsStateFilter, .duplicatePath, .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
         .tooManyHeld, .partialContent, .badFormula, .tooManyInputs, .formulaTooDeep, .notDurable:
         400
-      case .originRefused: 403
+      case .originRefused, .readOnly: 403
       case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer: 404
       case .methodNotAllowed: 405
       case .notAcceptable: 406
@@ -134,6 +135,7 @@ struct Problem: Error {
       case .tooManyInputs: "The formula reads too many properties"
       case .formulaTooDeep: "The formula depends on others over too many steps"
       case .notDurable: "Nothing becomes durable here"
+      case .readOnly: "Nothing can be written here"
       case .diskFull: "There is no room on the disk"
       case .storageSlow: "The disk is slower than the writers"
       case .storageFailed: "The disk has failed"

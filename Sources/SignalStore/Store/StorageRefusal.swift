@@ -10,6 +10,8 @@ public enum StorageRefusal: Sendable, Equatable {
   case slow
   /// The disk has failed, and nothing is written any more.
   case failed
+  /// It was opened for reading only.
+  case readOnly
 }
 
 /// How the records of a store are kept, at one moment.

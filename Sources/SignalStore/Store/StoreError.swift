@@ -88,6 +88,7 @@ extension StoreError: CustomStringConvertible {
     case .notKept(.full): "There is no room on the disk; it is tried again every second."
     case .notKept(.slow): "The disk is slower than the writers."
     case .notKept(.failed): "The disk has failed."
+    case .notKept(.readOnly): "The store was opened for reading only."
     case .badTimeToLive(_, let limit):
       "A time to live is longer than nothing and at most \(limit.components.seconds) seconds."
     }

@@ -11,6 +11,8 @@ struct ServedStore {
   /// Where it is kept, for people.
   let place: String
   private let storage: Storage?
+  /// Of a folder that is only read: as long as it is there, nobody writes to it.
+  private let reading: Recovery?
 
   /// Opens the store: an empty one in memory, or what a folder holds.
   init(_ settings: Settings, _ logger: Logger) throws(Failure) {
@@ -18,9 +20,15 @@ struct ServedStore {
       store = PropertyStore(limits: settings.store)
       place = "in memory only: a restart forgets everything"
       storage = nil
+      reading = nil
+      return
+    }
+    if configuration.isReadOnly {
+      self = try ServedStore(reading: configuration, settings)
       return
     }
     place = configuration.folder
+    reading = nil
     let isHeldBack = configuration.journal.sync == .commit
     let feed = Feed(logger, endsOnFailure: isHeldBack)
     do throws(StorageError) {
@@ -54,10 +62,39 @@ struct ServedStore {
     store.endEarlierConnections(settings.live)
   }
 
+  /// Opens what a folder holds, and leaves the folder as it is.
+  private init(reading configuration: StorageConfiguration, _ settings: Settings) throws(Failure) {
+    place = "\(configuration.folder), read-only"
+    storage = nil
+    let recovery = try Failure.ofStorage { () throws(StorageError) in try Recovery(configuration) }
+    reading = recovery
+    let replica = recovery.takeReplica()
+    store = PropertyStore(
+      restoring: replica, limits: settings.store, sink: ReadOnlySink(replica.revision),
+      ancestors: recovery.ancestry.ends
+    ) { source throws(FormulaError) in try settings.live.keptFormula(source) }
+    store.endEarlierConnections(settings.live)
+  }
+
   /// Writes what is left to be written.
   func close() throws(Failure) {
+    withExtendedLifetime(reading) {}
     if let error = storage?.close() { throw Failure(error) }
   }
+}
+
+/// Keeps nothing, and lets nothing be written: what a store does by itself stays in memory.
+private final class ReadOnlySink: RecordSink {
+  private let revision: Revision
+
+  /// - Parameter revision: That of the last commit in the folder.
+  init(_ revision: Revision) { self.revision = revision }
+
+  func append(_ record: Record) {}
+
+  var refusal: StorageRefusal? { .readOnly }
+
+  var status: StorageStatus? { StorageStatus(refusal: .readOnly, revision: revision) }
 }
 
 /// What the journal says, on its way to the store and the log.

@@ -131,6 +131,10 @@ struct ResolvedSettings: Equatable, Sendable {
         throw .contradiction(name, source, rule: "does not go together with listen (\(sources["listen"] ?? .builtIn))")
       }
     }
+    if settings.data.readOnly, settings.data.dir.isEmpty {
+      throw .contradiction(
+        "data.read-only", sources["data.read-only"] ?? .builtIn, rule: "needs data.dir, the folder that is read")
+    }
     let quiet = settings.limits
     if quiet.idleTimeout <= quiet.pingInterval {
       throw contradiction(

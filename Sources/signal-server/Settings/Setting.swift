@@ -100,6 +100,13 @@ extension Setting {
       read: { SettingText.duration($0).within(range) }, write: SettingText.text(duration:))
   }
 
+  /// Yes or no.
+  static func flag(_ name: String, _ field: Field<Bool>, _ summary: String) -> Setting {
+    Setting(
+      name, field, "true or false", summary,
+      read: { text in text == "true" ? true : text == "false" ? false : nil }, write: { "\($0)" })
+  }
+
   /// A folder; nothing for none.
   static func folder(_ name: String, _ field: Field<String>, _ summary: String) -> Setting {
     Setting(

@@ -75,6 +75,55 @@ struct DataVerbTests {
     }
   }
 
+  @Test func `a folder is served for reading only, by several, and stays as it is`() throws {
+    try withRoot {
+      try serve("one") { server throws in
+        for value in ["1", "2"] { #expect(try server.run("set", "a", value).status == 0) }
+        #expect(try server.run("timer", "t", "--every", "1h").status == 0)
+        #expect(server.stop().status == 0)
+      }
+      let folder = root + "/one"
+      func state() throws -> [Data] {
+        try ["journal.sqlite", "state.sqlite", "durable"].map { try Data(contentsOf: URL(filePath: "\(folder)/\($0)")) }
+      }
+      let before = try state()
+      let servers = try (0..<2).map { _ in try RunningServer(["--data-dir", folder, "--data-read-only", "true"]) }
+      defer { for server in servers { _ = server.stop() } }
+      for server in servers {
+        #expect(try get(server, "a") == "2")
+        let port = try #require(server.url.split(separator: ":").last.flatMap { UInt16($0) })
+        let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port), timeout: .seconds(60))
+        for (method, target, body) in [
+          ("PUT", "/properties/a", "3"), ("DELETE", "/properties/a", ""), ("PUT", "/properties/a?sync=true", "3"),
+          ("POST", "/signals/s?remember=true", "1"), ("PUT", "/timers/x", #"{"after":"1h"}"#),
+          ("DELETE", "/timers/t", ""),
+          ("POST", "/transactions", #"{"operations":[{"op":"set","path":"a","value":3}]}"#),
+        ] {
+          let answer = try client.request(method, target, body: Array(body.utf8), timeout: .seconds(60))
+          let text = String(decoding: answer.body, as: UTF8.self)
+          #expect(answer.status == 403 && text.contains(#""code":"read_only""#), "\(method) \(target): \(text)")
+        }
+        #expect(try client.request("POST", "/signals/s", body: Array("1".utf8)).status == 204)
+        let ready = try client.request("GET", "/health/ready")
+        #expect(String(decoding: ready.body, as: UTF8.self).contains(#""storage":"read_only","durable":2"#))
+        let socket = try WebSocketClient(.tcp(host: "127.0.0.1", port: port), target: "/events")
+        try socket.send(#"{"id":1,"type":"onDisconnect","operations":[{"op":"delete","path":"a"}]}"#)
+        _ = try socket.receive(timeout: .seconds(60))
+        let reply = try socket.receive(timeout: .seconds(60))
+        guard case .text(let text) = reply else {
+          Issue.record("\(String(describing: reply))")
+          continue
+        }
+        #expect(String(decoding: text, as: UTF8.self).contains(#""code":"read_only""#))
+      }
+      let writer = try Program.run(["serve", "--port", "0", "--log-level", "error", "--data-dir", folder])
+      #expect(writer.status == 71, "\(writer)")
+      #expect(try state() == before)
+      let none = try Program.run(["serve", "--data-read-only", "true"])
+      #expect(none.status == 78 && none.errors.contains("needs data.dir"), "\(none)")
+    }
+  }
+
   @Test func `damage is named, repaired, and what is lost is listed`() throws {
     try withRoot {
       try serve("one") { server throws in
