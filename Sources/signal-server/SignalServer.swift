@@ -16,7 +16,8 @@ struct SignalServer: AsyncParsableCommand {
     subcommands: [
       ServeVerb.self, ListVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self,
       TransactionVerb.self, WatchVerb.self, WaitVerb.self, SendVerb.self, TimerVerb.self, ExplainVerb.self,
-      BackupVerb.self, RestoreVerb.self, CheckVerb.self, BenchVerb.self, HealthVerb.self, CompletionVerb.self,
+      BackupVerb.self, RestoreVerb.self, CheckVerb.self, ExportVerb.self, ImportVerb.self, BenchVerb.self,
+      HealthVerb.self, CompletionVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)
 

@@ -80,13 +80,18 @@ enum Terminal {
         if errno == EINTR { continue }
         throw SystemFailure(code: errno)
       }
-      var rest = chunk[..<count]
-      while !rest.isEmpty {
-        // The call reads at most the slice's own count from it.
-        let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-        if written < 0, errno != EINTR { throw SystemFailure(code: errno) }
-        rest = rest.dropFirst(max(0, written))
-      }
+      try send(chunk[..<count])
+    }
+  }
+
+  /// Writes bytes to the standard output, and fails when that fails, unlike what is for people.
+  static func send(_ bytes: some Collection<UInt8>) throws(SystemFailure) {
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+      // The call reads at most the slice's own count from it.
+      let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      if written < 0, errno != EINTR { throw SystemFailure(code: errno) }
+      rest = rest.dropFirst(max(0, written))
     }
   }
 
