@@ -29,7 +29,7 @@ struct ConfigurationMappingTests {
     let storage = settings.storage
     let data = [
       "data.dir": hasFolder ? "\(storage?.folder ?? "")" : "", "data.sync": "\(storage?.journal.sync as Any)",
-      "data.queueBytes": "\(storage?.journal.queueBytes as Any)",
+      "data.queueBytes": "\(storage?.journal.queueBytes as Any)", "data.history": "\(storage?.history.rules as Any)",
     ]
     return all(settings.server, settings.live, settings.store).merging(data) { $1 }
   }
@@ -46,7 +46,9 @@ struct ConfigurationMappingTests {
   }
 
   /// Values that each kind of setting takes; one of them is not the default.
-  private static let candidates = ["7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s"]
+  private static let candidates = [
+    "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "a raw 1d",
+  ]
 
   @Test(arguments: Settings.table.map(\.name).filter { !$0.hasPrefix("log.") })
   func `every setting reaches the libraries`(name: String) throws {

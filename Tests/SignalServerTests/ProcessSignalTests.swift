@@ -32,8 +32,9 @@ struct SettingsReloadTests {
     #expect(fixed.isSuperset(of: ["host", "port", "listen", "loops", "log.format", "http.accept-queue"]))
     #expect(fixed.isDisjoint(with: ["hosts", "origins", "log.level", "http.connections", "websocket.message-bytes"]))
     for setting in Settings.table {
-      let other = ["7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "debug", "json"]
-        .lazy
+      let other = [
+        "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "debug", "json", "a raw 1d",
+      ].lazy
         .compactMap { text -> Settings? in
           var settings = Settings()
           return setting.assign([text], &settings) && settings != Settings() ? settings : nil

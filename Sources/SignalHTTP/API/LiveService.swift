@@ -15,6 +15,7 @@ final class LiveService {
   let requests: RequestQueue
   /// The memory of the server; nil when it has no limit.
   let memory: MemoryBudget?
+  let histories: HistoryRequests
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
@@ -25,12 +26,13 @@ final class LiveService {
 
   init(
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
-    observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
+    series: (any SeriesSource)? = nil, observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
     memory = loop.memory?.budget
-    commands = Commands(store, configuration)
+    commands = Commands(store, configuration, series: series)
     gate = commands.holdsBack ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate, commands] in gate?.depend(on: commands.records) }
+    histories = HistoryRequests(loop: loop) { [gate] in gate?.depend(on: $0) }
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
@@ -49,6 +51,7 @@ final class LiveService {
     loop.addParticipant(hub)
     loop.addParticipant(waits)
     loop.addParticipant(requests)
+    loop.addParticipant(histories)
     signalHub = SignalHub(store, limits: hubLimits, loop: loop)
     loop.addParticipant(signalHub)
     if let gate {
@@ -69,6 +72,7 @@ final class LiveService {
     hub = other.hub
     waits = other.waits
     requests = other.requests
+    histories = other.histories
     signalHub = other.signalHub
     self.configuration = configuration
     highWaterMark = limits.highWaterMark

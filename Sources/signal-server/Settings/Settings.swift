@@ -34,6 +34,8 @@ struct Settings: Equatable, Sendable {
     var sync = Duration.zero
     /// Most bytes of changes that wait to be written.
     var queueBytes = JournalLimits().queueBytes
+    /// What is kept of which properties.
+    var history: [HistoryRule] = []
   }
 
   /// What is logged, and how.
@@ -57,7 +59,8 @@ struct Settings: Equatable, Sendable {
     guard !data.dir.isEmpty else { return nil }
     let sync: JournalLimits.Sync = data.sync == .zero ? .commit : .interval(data.sync)
     return StorageConfiguration(
-      folder: data.dir, journal: JournalLimits(sync: sync, queueBytes: data.queueBytes), store: store)
+      folder: data.dir, journal: JournalLimits(sync: sync, queueBytes: data.queueBytes), store: store,
+      history: HistoryConfiguration(rules: data.history))
   }
 
   /// What a server is made with; the program adds its observers.
@@ -200,6 +203,7 @@ extension Settings {
     .sync("data.sync", \.data.sync, .milliseconds(1) ... .seconds(3600), "when a change is on disk").untilRestart,
     .bytes("data.queue-bytes", \.data.queueBytes, 1 << 20...1 << 40, "changes waiting to be written (503)")
       .untilRestart,
+    .history("data.history", \.data.history, "what properties were, and for how long that is kept").untilRestart,
 
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)").untilRestart,
     .bytes("store.value-bytes", \.live.values.bytes, 1...jsonCeiling, "one value as it is sent (413)"),
