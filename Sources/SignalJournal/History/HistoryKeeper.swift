@@ -97,7 +97,7 @@ final class HistoryKeeper: @unchecked Sendable {
   ///
   /// - Returns: Whether it is.
   func reach(_ position: UInt64) -> Bool {
-    if reached.load(ordering: .acquiring) >= position { return true }
+    if has(position) { return true }
     let semaphore = DispatchSemaphore(value: 0)
     let isThere = wish.withLock { wish in
       if wish.isClosing || isOver { return true }
@@ -110,8 +110,11 @@ final class HistoryKeeper: @unchecked Sendable {
       _ = semaphore.wait(timeout: .now() + configuration.limits.patience.dispatch)
       wish.withLock { wish in wish.waiting.removeAll { $0.semaphore === semaphore } }
     }
-    return reached.load(ordering: .acquiring) >= position
+    return has(position)
   }
+
+  /// Whether everything up to a position is in the file, and nothing that it does not tell of.
+  private func has(_ position: UInt64) -> Bool { isReady && reached.load(ordering: .acquiring) >= position }
 
   /// Brings the history as far as it goes, and ends the thread.
   ///
