@@ -51,3 +51,13 @@ extension JSONTree {
     return (isNegative, magnitude)
   }
 }
+
+extension Double {
+  /// The nearest value to a JSON text that is known to be valid and compact; nil when it is no number.
+  package init?(jsonNumber text: Span<UInt8>) {
+    guard let first = text.count > 0 ? text[0] : nil,
+      first == UInt8(ascii: "-") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= first
+    else { return nil }
+    self = DecimalNumber.short(text) ?? DecimalNumber(text).double(of: text)
+  }
+}

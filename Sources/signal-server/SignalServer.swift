@@ -15,9 +15,9 @@ struct SignalServer: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       ServeVerb.self, ListVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self,
-      TransactionVerb.self, WatchVerb.self, WaitVerb.self, SendVerb.self, TimerVerb.self, ExplainVerb.self,
-      BackupVerb.self, RestoreVerb.self, CheckVerb.self, ExportVerb.self, ImportVerb.self, BenchVerb.self,
-      HealthVerb.self, CompletionVerb.self,
+      TransactionVerb.self, WatchVerb.self, HistoryVerb.self, WaitVerb.self, SendVerb.self, TimerVerb.self,
+      ExplainVerb.self, BackupVerb.self, RestoreVerb.self, CheckVerb.self, ExportVerb.self, ImportVerb.self,
+      BenchVerb.self, HealthVerb.self, CompletionVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)
 

@@ -79,7 +79,7 @@ import Testing
   /// The path and the statuses that belong to a request; nil for a route or a method that there is not.
   private func statuses(_ method: String, _ target: String) -> Set<Int>? {
     let path = String(target.prefix { $0 != "?" })
-    let template = path.replacing(/^\/(properties|signals|timers)\/.+$/) { "/\($0.1)/{path}" }
+    let template = path.replacing(/^\/(properties|signals|timers|history)\/.+$/) { "/\($0.1)/{path}" }
     return paths[template]?[method]
   }
 

@@ -89,7 +89,7 @@ import Testing
     let ofRequests: Set<Problem.Code> = [
       .badQuery, .unknownParameter, .partialContent, .originRefused, .pointerNotFound, .noSuchRoute, .noSuchTimer,
       .methodNotAllowed, .notAcceptable, .unsupportedEncoding, .unsupportedPatch, .misdirected,
-      .notImplemented,
+      .notImplemented, .noHistory, .historyBusy, .historyFailed,
     ]
     #expect(
       try Set(schema.strings(at: ["error", "properties", "error", "properties", "code", "enum"]))
@@ -102,7 +102,7 @@ import Testing
       .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
       // Of memory, and of a disk.
       .memoryFull,
-      .diskFull, .readOnly, .storageFailed, .storageSlow,
+      .diskFull, .readOnly, .storageFailed, .storageSlow, .historyBusy, .historyFailed,
     ]
     let bodies = steps.compactMap { step in if case .answer(_, _, let body) = step { body } else { nil } }
     let shown = (told + bodies).flatMap { $0.matches(of: /"code":"([a-z_]+)"/).map { String($0.1) } }
@@ -124,7 +124,7 @@ import Testing
       switch step {
       case .request(let method, let target, _, _):
         let path = target.prefix { $0 != "?" }
-        shown.insert("\(method) " + path.replacing(/^\/(properties|signals|timers)\/.+$/) { "/\($0.1)/{path}" })
+        shown.insert("\(method) " + path.replacing(/^\/(properties|signals|timers|history)\/.+$/) { "/\($0.1)/{path}" })
       case .open, .stream: shown.insert("GET /events")
       default: break
       }

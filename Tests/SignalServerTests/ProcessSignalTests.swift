@@ -34,12 +34,12 @@ struct SettingsReloadTests {
     for setting in Settings.table {
       let other = [
         "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "debug", "json", "true",
-      ]
-      .lazy
-      .compactMap { text -> Settings? in
-        var settings = Settings()
-        return setting.assign([text], &settings) && settings != Settings() ? settings : nil
-      }.first
+        "a raw 1d",
+      ].lazy
+        .compactMap { text -> Settings? in
+          var settings = Settings()
+          return setting.assign([text], &settings) && settings != Settings() ? settings : nil
+        }.first
       var copy = Settings()
       setting.copy(try #require(other), &copy)
       #expect(copy == other, "\(setting.name)")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import JSON
 import SignalHTTP
+import SignalJournal
 import Testing
 
 @testable import signal_server
@@ -70,6 +71,7 @@ struct PrecedenceTests {
     let text = setting.text(in: Settings())
     if setting.name == "hosts" { return "a.example" }
     if setting.name == "listen" { return "unix:/run/a" }
+    if setting.name == "data.history" { return "a raw 1d" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
     let candidates = ["7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77", "true"]
@@ -91,6 +93,7 @@ struct PrecedenceTests {
       // Some settings go together with another one.
       let flags =
         switch name {
+        case "data.history": start.flags + ["--data-dir", "d"]
         case "websocket.idle-timeout": start.flags + ["--websocket-ping-interval", "1s"]
         case "data.read-only": start.flags + ["--data-dir", "data"]
         case "store.list-limit": start.flags + ["--store-list-default", "1"]
@@ -124,6 +127,20 @@ struct PrecedenceTests {
   @Test func `smaller bodies alone are a choice`() throws {
     let resolved = try Start(file: "http.body-bytes: 1KiB").resolved()
     #expect(resolved.settings.limits.http.bodyBytes < resolved.settings.live.values.bytes)
+  }
+
+  @Test(arguments: [
+    Start(file: "data:\n  dir: d\n  history: [\"a/** raw 24h, 1m 30d\", b raw 1h]"),
+    Start(file: "data:\n  dir: d\n  history:\n    - a/** raw 24h, 1m 30d\n    - b raw 1h"),
+    Start(environment: ["SIGNAL_DATA_DIR": "d", "SIGNAL_DATA_HISTORY": "a/** raw 24h, 1m 30d, b raw 1h"]),
+    Start(flags: ["--data-dir", "d", "--data-history", "a/** raw 24h,1m 30d,b raw 1h"]),
+  ])
+  private func `rules of a history are lines, also where commas separate what a list has`(start: Start) throws {
+    let resolved = try start.resolved()
+    #expect(resolved.settings.data.history.map(\.description) == ["a/** raw 1d, 1m 30d", "b raw 1h"])
+    // And as they are printed.
+    let printed = try SettingsFile(path: "f.yaml", bytes: Array(resolved.listing.utf8))
+    #expect(try ResolvedSettings(file: printed).settings.data.history == resolved.settings.data.history)
   }
 
   @Test func `a group without settings in it is nothing`() throws {
@@ -185,6 +202,19 @@ struct RefusalTests {
       (Start(file: "port:"), "port: has no value; expected an integer from 0 to 65535 (f.yaml:1)"),
       (Start(file: "port: 1\nloops: 1\nport: 2"), "port: is already set on line 1 (f.yaml:3)"),
       (Start(file: "http:\n  fields: 1\nhttp.fields: 2"), "http.fields: is already set on line 2 (f.yaml:3)"),
+      (
+        Start(file: "data:\n  dir: d\n  history:\n    - a raw 1d\n    - b 1x 2d"),
+        "data.history: the rule 'b 1x 2d': '1x' is neither raw nor a length from 1s to 366d, such as 1m (f.yaml:3)"
+      ),
+      (
+        Start(file: "data.history: [a raw 1d]"),
+        "data.history: needs data.dir, the folder that it is kept in (f.yaml:1)"
+      ),
+      (
+        Start(environment: ["SIGNAL_DATA_DIR": "d", "SIGNAL_DATA_HISTORY": "a"]),
+        "data.history: the rule 'a': 'a' should be what is kept and for how long, such as '1m 30d' "
+          + "(environment SIGNAL_DATA_HISTORY)"
+      ),
       (Start(file: "port: http"), "port: 'http' is not an integer from 0 to 65535 (f.yaml:1)"),
       (Start(file: "port: [1, 2]"), "port: '[1, 2]' is not an integer from 0 to 65535 (f.yaml:1)"),
       (Start(file: "port: 65536"), "port: '65536' is not an integer from 0 to 65535 (f.yaml:1)"),

@@ -14,13 +14,15 @@ package final class TestServer: Sendable {
   /// - Parameter hosts: the names it answers to, where `live` has none: any, so that a test can call it as it likes.
   package init(
     store: PropertyStore = .forTests(), live: LiveConfiguration = LiveConfiguration(), limits: Limits = Limits(),
-    loops: Int = 2, hosts: [String] = ["*"], observer: (@Sendable (ServerEvent) -> Void)? = nil
+    loops: Int = 2, hosts: [String] = ["*"], series: (any SeriesSource)? = nil,
+    observer: (@Sendable (ServerEvent) -> Void)? = nil
   ) throws {
     self.store = store
     var live = live
     if live.hosts.isEmpty { live.hosts = hosts }
     server = Server(
-      ServerConfiguration(port: 0, loops: loops, limits: limits, observer: observer), store: store, live: live)
+      ServerConfiguration(port: 0, loops: loops, limits: limits, observer: observer), store: store, live: live,
+      series: series)
     try server.start()
     port = server.address?.port ?? 0
   }

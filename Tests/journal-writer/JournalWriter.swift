@@ -9,11 +9,14 @@ import SignalStore
 ///     journal-writer FOLDER SEED [INTERVAL]
 ///
 /// The records are those of ``RandomRecords``, so whoever knows the seed knows what has to be in the folder. The interval is
-/// in milliseconds.
+/// in milliseconds. What a history costs is measured instead with ``HistoryMeasurement``.
 @main
 struct JournalWriterProgram {
   static func main() throws {
     let arguments = CommandLine.arguments
+    if arguments.count > 3, ["history", "plain"].contains(arguments[2]), let sensors = Int(arguments[3]) {
+      return try HistoryMeasurement.run(arguments[1], keeps: arguments[2] == "history", sensors: sensors)
+    }
     guard arguments.count > 2, let seed = UInt64(arguments[2]) else { exit(64) }
     let interval = arguments.count > 3 ? Int64(arguments[3]) : nil
     // Little of everything, so that state, journal and log change hands all the time.

@@ -18,19 +18,24 @@ final class Commands {
   /// For the extensions of this type, and nobody else.
   let store: PropertyStore
   let configuration: LiveConfiguration
+  /// What properties were; nil when nothing is kept.
+  private let series: (any SeriesSource)?
   /// Filters by their text, so that equal subscriptions compile once.
   ///
   /// Emptied when full: they are cheap to make.
   private var filters: [[UInt8]: Filter] = [:]
   private static let filterCacheLimit = 1024
 
-  init(_ store: PropertyStore, _ configuration: LiveConfiguration) {
+  init(_ store: PropertyStore, _ configuration: LiveConfiguration, series: (any SeriesSource)? = nil) {
     self.store = store
     self.configuration = configuration
+    self.series = series
   }
 
   /// The same store with other limits.
-  convenience init(_ other: Commands, _ configuration: LiveConfiguration) { self.init(other.store, configuration) }
+  convenience init(_ other: Commands, _ configuration: LiveConfiguration) {
+    self.init(other.store, configuration, series: other.series)
+  }
 
   // MARK: Reading
 
@@ -81,6 +86,25 @@ final class Commands {
         .notDurable, "The store of this server is in memory only (it has no data.dir), so nothing becomes durable.")
     }
     if storage.refusal == .failed { throw problem(.notKept(.failed), inTransaction: false) }
+  }
+
+  // MARK: Histories
+
+  /// What answers questions about what properties were.
+  func history(as caller: Caller) throws(Problem) -> any SeriesSource {
+    guard let series else {
+      throw Problem(.noHistory, "This server keeps no history: that needs the settings data.dir and data.history.")
+    }
+    return series
+  }
+
+  /// The revision that a cursor of this history names.
+  func revision(of cursor: Cursor) throws(Problem) -> Revision {
+    let present = store.present(cursor)
+    guard present.epoch == store.epoch else {
+      throw Problem(.badCursor, "\"\(cursor)\" is not a cursor of what is kept here.")
+    }
+    return present.revision
   }
 
   // MARK: Signals and timers

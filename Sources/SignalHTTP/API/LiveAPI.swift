@@ -123,6 +123,8 @@ final class LiveAPI: RequestHandler {
     case (.timer(let path), .get), (.timer(let path), .head): try getTimer(path, head, &response, as: caller)
     case (.timer(let path), .delete): try deleteTimer(path, head, &response, as: caller)
     case (.timers, .get), (.timers, .head): try listTimers(head, &response, as: caller)
+    case (.history(let path), .get), (.history(let path), .head):
+      return try getHistory(path, head, responder, as: caller, on: loop)
     case (.list, .get), (.list, .head):
       return try listProperties(head, &response, responder, as: caller, on: loop)
     case (.transactions, .post): try transact(head, body, &response, as: caller)
@@ -240,6 +242,7 @@ private enum Route {
   case property(ByteView)
   case signal(ByteView)
   case timer(ByteView)
+  case history(ByteView)
   case list, timers, transactions, events, explain, live, ready
   case description(InterfaceDescription)
   /// All of it: `OPTIONS *`.
@@ -252,6 +255,8 @@ private enum Route {
       self = .signal(rest)
     } else if let rest = path.dropping("/timers/") {
       self = .timer(rest)
+    } else if let rest = path.dropping("/history/") {
+      self = .history(rest)
     } else if let fixed = Self.fixed.first(where: { path.isEquivalent(to: $0.path) }) {
       self = fixed.route
     } else {
@@ -274,7 +279,7 @@ private enum Route {
     case .property: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
     case .timer: "GET, HEAD, PUT, DELETE, OPTIONS"
     case .signal, .transactions, .explain: "POST, OPTIONS"
-    case .list, .timers, .events, .live, .ready, .description: "GET, HEAD, OPTIONS"
+    case .history, .list, .timers, .events, .live, .ready, .description: "GET, HEAD, OPTIONS"
     case .server: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
     }
   }
@@ -283,7 +288,8 @@ private enum Route {
   var tellsOfStore: Bool {
     switch self {
     case .property, .signal, .timer, .timers, .list, .transactions, .explain, .events: true
-    case .description, .live, .ready, .server: false
+    // What is kept says itself up to where it goes.
+    case .history, .description, .live, .ready, .server: false
     }
   }
 

@@ -17,6 +17,7 @@ final class LiveService {
   let requests: RequestQueue
   /// The memory of the server; nil when it has no limit.
   let memory: MemoryBudget?
+  let histories: HistoryRequests
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
@@ -27,13 +28,14 @@ final class LiveService {
 
   init(
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
-    observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
+    series: (any SeriesSource)? = nil, observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
     memory = loop.memory?.budget
-    commands = Commands(store, configuration)
+    commands = Commands(store, configuration, series: series)
     holdsBack = commands.holdsBack
     gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in gate?.depend(on: commands.records) }
+    histories = HistoryRequests(loop: loop) { [gate = holdsBack ? gate : nil] in gate?.depend(on: $0) }
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
@@ -52,6 +54,7 @@ final class LiveService {
     loop.addParticipant(hub)
     loop.addParticipant(waits)
     loop.addParticipant(requests)
+    loop.addParticipant(histories)
     signalHub = SignalHub(store, limits: hubLimits, loop: loop)
     loop.addParticipant(signalHub)
     if let gate {
@@ -78,6 +81,7 @@ final class LiveService {
     hub = other.hub
     waits = other.waits
     requests = other.requests
+    histories = other.histories
     signalHub = other.signalHub
     self.configuration = configuration
     highWaterMark = limits.highWaterMark

@@ -62,6 +62,9 @@ struct Problem: Error {
     case storageSlow = "storage_slow"
     case storageFailed = "storage_failed"
     case memoryFull = "memory_full"
+    case noHistory = "no_history"
+    case historyBusy = "history_busy"
+    case historyFailed = "history_failed"
 
     /// The HTTP status, also as a member of the problem.
     var status: Int {
@@ -72,7 +75,7 @@ struct Problem: Error {
         .tooManyHeld, .partialContent, .badFormula, .tooManyInputs, .formulaTooDeep, .notDurable:
         400
       case .originRefused, .readOnly: 403
-      case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer: 404
+      case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer, .noHistory: 404
       case .methodNotAllowed: 405
       case .notAcceptable: 406
       case .isComputed, .formulaCycle, .patchConflict: 409
@@ -81,7 +84,7 @@ struct Problem: Error {
       case .unsupportedEncoding, .unsupportedPatch: 415
       case .misdirected: 421
       case .notImplemented: 501
-      case .contended, .storageSlow, .storageFailed, .memoryFull: 503
+      case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed: 503
       case .storeFull, .tooManyComputed, .diskFull: 507
       }
     }
@@ -140,13 +143,16 @@ struct Problem: Error {
       case .storageSlow: "The disk is slower than the writers"
       case .storageFailed: "The disk has failed"
       case .memoryFull: "The server has no memory left for it"
+      case .noHistory: "No history of the property is kept"
+      case .historyBusy: "Too many ask for histories at once"
+      case .historyFailed: "The history cannot be read"
       }
     }
 
     /// Whether the same request may succeed later without being changed.
     var isTemporary: Bool {
       switch self {
-      case .storeFull, .contended, .diskFull, .storageSlow, .memoryFull: true
+      case .storeFull, .contended, .diskFull, .storageSlow, .memoryFull, .historyBusy: true
       default: false
       }
     }

@@ -15,11 +15,18 @@ extension Server {
     _ configuration: ServerConfiguration = ServerConfiguration(), store: PropertyStore,
     live: LiveConfiguration = LiveConfiguration()
   ) {
+    self.init(configuration, store: store, live: live, series: nil)
+  }
+
+  /// The same, of which also what properties were can be asked.
+  package convenience init(
+    _ configuration: ServerConfiguration, store: PropertyStore, live: LiveConfiguration, series: (any SeriesSource)?
+  ) {
     let watchers = Watchers()
     self.init(configuration) { listening, loop in
       LiveAPI(
         LiveService(
-          store: store, configuration: live, limits: configuration.limits, watchers: watchers,
+          store: store, configuration: live, limits: configuration.limits, watchers: watchers, series: series,
           observer: configuration.observer, on: loop),
         ServedHosts(live.hosts, listeningOn: listening))
     }

@@ -33,11 +33,13 @@ package struct FolderRepair {
     let remains = folder + "/damaged-" + String("\(now)".map { $0 == ":" ? "-" : $0 })
     try SystemCall.makeFolder(remains)
     // The state first: one that is missing, or further than the journal, stops a start that comes between these steps.
-    for file in [DataFile.state, .journal] {
+    // What properties were belongs to the journal of before, and begins anew as well.
+    for file in [DataFile.history, .state, .journal] {
       for end in ["-wal", "-shm", ""] {
         let path = folder + "/" + file.name + end
         if SystemCall.exists(path) { try SystemCall.rename(path, to: remains + "/" + file.name + end) }
       }
+      if file.name == DataFile.history.name { continue }
       try SystemCall.rename(folder + "/" + file.name + suffix, to: folder + "/" + file.name)
     }
     try SystemCall.syncFolder(remains)

@@ -107,6 +107,11 @@ internal import CSQLite
     while try statement.step() {}
   }
 
+  /// Whether commits from now on are durable when their calls return, and with them all that were made before.
+  func setDurable(_ isDurable: Bool) throws(StorageError) {
+    try execute(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+  }
+
   /// The first column of the first row of a result; nil when there is no row.
   func integer(_ sql: String) throws(StorageError) -> Int64? {
     let statement = try prepare(sql)
@@ -167,6 +172,7 @@ extension DatabaseError {
   /// What a parameter can be.
   enum Value {
     case integer(Int64)
+    case real(Double)
     case text([UInt8])
     case blob([UInt8])
     case null
@@ -196,9 +202,9 @@ extension DatabaseError {
   }
 
   /// Begins to execute it with these parameters: ``step()`` gives the rows, ``reset()`` ends it.
-  func begin(_ values: Value...) throws(StorageError) {
-    try bind(values)
-  }
+  func begin(_ values: Value...) throws(StorageError) { try bind(values) }
+
+  func begin(_ values: [Value]) throws(StorageError) { try bind(values) }
 
   private func bind(_ values: [Value]) throws(StorageError) {
     for index in values.indices {
@@ -206,6 +212,7 @@ extension DatabaseError {
       let code =
         switch values[index] {
         case .integer(let value): unsafe sqlite3_bind_int64(statement, place, value)
+        case .real(let value): unsafe sqlite3_bind_double(statement, place, value)
         case .null: unsafe sqlite3_bind_null(statement, place)
         case .text(let bytes):
           // SQLite copies the bytes before the call returns.
@@ -250,6 +257,8 @@ extension DatabaseError {
   // MARK: Columns of the row
 
   func integer(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
+
+  func real(_ column: Int32) -> Double { unsafe sqlite3_column_double(statement, column) }
 
   func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(statement, column) == SQLITE_NULL }
 

@@ -125,6 +125,11 @@ final class JournalFile {
     try database.integer("SELECT last FROM journal ORDER BY first DESC LIMIT 1").map { UInt64(bitPattern: $0) }
   }
 
+  /// Whether a row begins at a position.
+  func begins(at position: UInt64) throws(StorageError) -> Bool {
+    try database.integer("SELECT 1 FROM journal WHERE first = \(position)") != nil
+  }
+
   private func row(after place: inout JournalPlace) throws(StorageError) -> JournalRow {
     let numbers = (0...3).map { UInt64(bitPattern: selection.integer($0)) }
     let version = selection.integer(6)

@@ -11,6 +11,7 @@ final class JournalWriter: @unchecked Sendable {
   private let epoch: Epoch
   private let level: JournalLevel
   private let keeper: StateKeeper
+  private let history: HistoryKeeper?
   private let checkpointer: Checkpointer
   private var place: JournalPlace
   private var deletedThrough: UInt64
@@ -18,7 +19,7 @@ final class JournalWriter: @unchecked Sendable {
 
   init(
     _ journal: Journal, _ file: JournalFile, after place: JournalPlace, mark: SmallFile, epoch: Epoch,
-    level: JournalLevel, keeper: StateKeeper, checkpointer: Checkpointer
+    level: JournalLevel, keeper: StateKeeper, history: HistoryKeeper?, checkpointer: Checkpointer
   ) {
     self.journal = journal
     self.file = file
@@ -27,6 +28,7 @@ final class JournalWriter: @unchecked Sendable {
     self.epoch = epoch
     self.level = level
     self.keeper = keeper
+    self.history = history
     self.checkpointer = checkpointer
     deletedThrough = 0
   }
@@ -44,6 +46,7 @@ final class JournalWriter: @unchecked Sendable {
       spare.removeAll(keepingCapacity: records.count <= 1 << 14)
     }
     if failure == nil, case .failed(let error) = journal.health { failure = error }
+    history?.close(isFailed: failure != nil)
     let keeperFailure = keeper.close(isFailed: failure != nil)
     failure = failure ?? keeperFailure
     if failure == nil {
@@ -68,6 +71,7 @@ final class JournalWriter: @unchecked Sendable {
     }
     if file.database.frames >= journal.limits.logFrames { checkpointer.request() }
     if keeper.isNeeded { keeper.request() }
+    history?.request()
     return nil
   }
 

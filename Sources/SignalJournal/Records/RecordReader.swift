@@ -194,7 +194,7 @@ struct RecordReader {
     return bytes[index - 1]
   }
 
-  private mutating func number() throws(RecordError) -> UInt64 {
+  mutating func number() throws(RecordError) -> UInt64 {
     var number: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -216,7 +216,7 @@ struct RecordReader {
 
   private mutating func count() throws(RecordError) -> Int { Int(try smallNumber()) }
 
-  private mutating func signed() throws(RecordError) -> Int64 {
+  mutating func signed() throws(RecordError) -> Int64 {
     let number = try number()
     return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
   }
@@ -240,6 +240,13 @@ struct RecordReader {
     let length = try number()
     guard length <= UInt64(bytes.count - index) else { throw error("as many bytes as it says") }
     return Int(length)
+  }
+
+  /// Bytes that are their length and themselves.
+  mutating func text() throws(RecordError) -> ArraySlice<UInt8> {
+    let length = try length()
+    index += length
+    return bytes[index - length..<index]
   }
 
   private mutating func string(_ length: Int) throws(RecordError) -> String {

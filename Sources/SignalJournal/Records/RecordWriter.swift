@@ -146,16 +146,16 @@ struct RecordWriter {
     append(signed: attoseconds)
   }
 
-  private mutating func append(text: [UInt8]) {
+  mutating func append(text: some Collection<UInt8>) {
     append(number: UInt64(text.count))
     bytes.append(contentsOf: text)
   }
 
-  private mutating func append(signed number: Int64) {
+  mutating func append(signed number: Int64) {
     append(number: UInt64(bitPattern: number << 1 ^ number >> 63))
   }
 
-  private mutating func append(number: UInt64) {
+  mutating func append(number: UInt64) {
     var rest = number
     while rest >= 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)

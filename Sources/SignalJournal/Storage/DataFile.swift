@@ -44,6 +44,31 @@ struct DataFile {
 
   /// A backup: the tables of both, in one file that can have any name.
   static let backup = DataFile(name: "", id: 0x5369_6742, schema: journal.schema + state.schema)
+  static let history = DataFile(
+    name: "history.sqlite", id: 0x5369_6748,
+    schema: [
+      """
+      CREATE TABLE history (
+        identity TEXT NOT NULL, position INTEGER NOT NULL, revision INTEGER NOT NULL, time INTEGER NOT NULL,
+        journal INTEGER NOT NULL, rules TEXT NOT NULL, crc INTEGER NOT NULL) STRICT
+      """,
+      """
+      CREATE TABLE series (
+        number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, body BLOB NOT NULL, crc INTEGER NOT NULL) STRICT
+      """,
+      """
+      CREATE TABLE raw (
+        key INTEGER PRIMARY KEY, first INTEGER NOT NULL, start INTEGER NOT NULL, until INTEGER NOT NULL,
+        body BLOB NOT NULL, crc INTEGER NOT NULL) STRICT
+      """,
+      """
+      CREATE TABLE rollup (
+        series INTEGER NOT NULL, step INTEGER NOT NULL, start INTEGER NOT NULL, until INTEGER NOT NULL,
+        held INTEGER NOT NULL, count INTEGER NOT NULL, min REAL, max REAL, integral REAL,
+        known INTEGER NOT NULL, first TEXT, last TEXT, crc INTEGER NOT NULL, PRIMARY KEY (series, step, start)
+      ) STRICT, WITHOUT ROWID
+      """,
+    ])
 
   /// The newest format that is read, and the one that is written.
   static let format: Int64 = 1

@@ -7,6 +7,8 @@ internal import SignalStore
 struct DataFolder {
   let journal: JournalFile
   let state: StateFile
+  /// nil when no history is kept.
+  let history: HistoryFile?
 
   /// Opens the files; those of a new folder are made.
   init(_ configuration: StorageConfiguration) throws(StorageError) {
@@ -58,6 +60,50 @@ struct DataFolder {
     guard self.state.head.identity == identity else {
       throw .damaged(.init(statePath, "the table state", "it belongs to the journal of another folder"))
     }
+    let keepsHistory = !configuration.history.rules.isEmpty && !configuration.isReadOnly
+    history = keepsHistory ? try DataFolder.history(configuration, identity) : nil
+  }
+
+  /// Opens the history, or makes one that has not begun.
+  private static func history(
+    _ configuration: StorageConfiguration, _ identity: [UInt8]
+  ) throws(StorageError) -> HistoryFile {
+    let (database, isNew) = try DataFile.history.open(
+      in: configuration.folder, .write, system: configuration.system, cache: HistoryLimits.cache)
+    try database.prepareForWriting(logLimit: JournalLimits.logBytes)
+    if isNew {
+      try DataFile.history.create(database) { () throws(StorageError) in
+        try HistoryHead(identity: identity).write(database)
+      }
+      try SystemCall.syncFolder(configuration.folder)
+    }
+    let history = try HistoryFile(database)
+    guard history.head.identity == identity else {
+      throw .damaged(.init(database.file, "the table history", "it belongs to the journal of another folder"))
+    }
+    return history
+  }
+
+  /// Whether the history goes on where the journal does, by the same rules.
+  ///
+  /// - Parameter end: The end of the journal.
+  /// - Throws: A damage, when it goes further than the journal, or is that of another one.
+  func historyFits(_ configuration: HistoryConfiguration, end: JournalPlace) throws(StorageError) -> Bool {
+    guard let history else { return true }
+    let place = history.head.journal
+    func damage(_ reason: String) -> StorageError {
+      .damaged(.init(history.database.file, "the table history", reason, after: end.revision))
+    }
+    guard place.position <= end.position else {
+      throw damage("it goes to position \(place.position), and the journal only to \(end.position)")
+    }
+    if history.head.rules != configuration.text { return false }
+    if place.position == end.position {
+      guard place == end else { throw damage("it belongs to another journal than the one that is there") }
+      return true
+    }
+    // Otherwise the journal has deleted what follows: it was used without a history.
+    return try journal.begins(at: place.position + 1)
   }
 
   /// Everything in the files, as far as it is whole.

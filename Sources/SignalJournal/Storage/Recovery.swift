@@ -80,13 +80,16 @@ package final class Recovery {
   }
 
   /// Begins to write what a store records from now on; to be called once.
-  package func start(_ observer: Journal.Observer = Journal.Observer()) throws(StorageError) -> Storage {
+  package func start(
+    _ observer: Journal.Observer = Journal.Observer(), history: HistoryObserver = HistoryObserver()
+  ) throws(StorageError) -> Storage {
     guard let open, let lock = open.lock, let mark = open.mark, !configuration.isReadOnly else {
       preconditionFailure("What is read-only is not written, and what is written has one writer.")
     }
     self.open = nil
     return try Storage(
-      configuration, lock: lock, files: open.files, mark: mark, after: place, epoch: ancestry.current.epoch, observer)
+      configuration, lock: lock, files: open.files, mark: mark, after: place, epoch: ancestry.current.epoch, observer,
+      history)
   }
 
   private static func loss(_ bytes: [UInt8]?, _ place: JournalPlace, _ generations: [Ancestry.Generation]) -> Loss? {

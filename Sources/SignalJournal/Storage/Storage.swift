@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: MIT
 
-internal import SignalStore
+package import SignalStore
 internal import Synchronization
 
 /// A folder that is written to, by threads of its own, until it is closed.
 package final class Storage: Sendable {
   /// Takes the records of the store.
   package let journal: Journal
+  /// What answers questions about what properties were; nil when nothing is kept.
+  package var history: (any SeriesSource)? { reader }
+  private let reader: HistoryReader?
   private let lock: Mutex<FolderLock?>
   private let thread: Mutex<WorkerThread?>
   private let failure = Mutex<StorageError?>(nil)
 
   init(
     _ configuration: StorageConfiguration, lock: FolderLock, files: DataFolder, mark: SmallFile,
-    after place: JournalPlace, epoch: Epoch, _ observer: Journal.Observer
+    after place: JournalPlace, epoch: Epoch, _ observer: Journal.Observer, _ historyObserver: HistoryObserver
   ) throws(StorageError) {
     let covered = files.state.head.journal.position
-    let level = JournalLevel(try files.journal.size(after: covered), coveredThrough: covered)
+    let fits = try files.historyFits(configuration.history, end: place)
+    let level = JournalLevel(
+      try files.journal.size(after: covered), coveredThrough: covered,
+      // What it begins anew with is still in the journal.
+      history: files.history.map { fits ? $0.head.journal.position : 0 })
     let journal = Journal(after: place, limits: configuration.journal, level: level, observer: observer)
-    func open(_ access: Database.Access) throws(StorageError) -> Database {
-      try DataFile.journal.open(in: configuration.folder, access, system: configuration.system).database
+    func open(
+      _ access: Database.Access, _ file: DataFile = .journal, cache: Int = 2 << 20
+    ) throws(StorageError) -> Database {
+      try file.open(in: configuration.folder, access, system: configuration.system, cache: cache).database
     }
     let failed: @Sendable (StorageError) -> Void = { journal.set(.failed($0)) }
     let keeper = StateKeeper(
@@ -28,13 +37,30 @@ package final class Storage: Sendable {
     let log = try open(.write)
     try log.prepareForWriting(logLimit: JournalLimits.logBytes)
     let checkpointer = Checkpointer(log, failed: failed)
+    var history: HistoryKeeper?
+    var reader: HistoryReader?
+    if let file = files.history {
+      let keeper = HistoryKeeper(
+        file, rows: try JournalFile(try open(.read)), level: level, configuration.history,
+        journal: configuration.journal, mustBegin: !fits, observer: historyObserver,
+        openState: { () throws(StorageError) in
+          try DataFile.state.open(in: configuration.folder, .read, system: configuration.system).database
+        })
+      reader = HistoryReader(
+        try SeriesScan(try open(.read, .history, cache: HistoryLimits.readCache), configuration.history.limits),
+        configuration.history, keeper: keeper, journal: journal, unreadable: historyObserver.unreadable)
+      history = keeper
+    }
+    self.reader = reader
     let writer = JournalWriter(
       journal, files.journal, after: place, mark: mark, epoch: epoch, level: level, keeper: keeper,
-      checkpointer: checkpointer)
+      history: history, checkpointer: checkpointer)
     self.journal = journal
     self.lock = Mutex(lock)
     thread = Mutex(nil)
     keeper.start()
+    history?.start()
+    reader?.start()
     checkpointer.start()
     thread.withLock { thread in
       thread = WorkerThread { [self] in
@@ -54,6 +80,7 @@ package final class Storage: Sendable {
       return thread
     }
     guard let thread else { return failure.withLock { $0 } }
+    reader?.close()
     journal.endWriting()
     thread.join()
     lock.withLock { $0 = nil }

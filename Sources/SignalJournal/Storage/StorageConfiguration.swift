@@ -12,17 +12,20 @@ package struct StorageConfiguration: Sendable {
   package var journal: JournalLimits
   /// Those of the store: its history decides how much the journal keeps.
   package var store: StoreLimits
+  /// What is kept of which properties.
+  package var history: HistoryConfiguration
   /// The name of SQLite's layer of system calls; nil for that of the platform.
   package var system: String?
 
   package init(
     folder: String, isReadOnly: Bool = false, journal: JournalLimits = JournalLimits(),
-    store: StoreLimits = StoreLimits(), system: String? = nil
+    store: StoreLimits = StoreLimits(), history: HistoryConfiguration = HistoryConfiguration(), system: String? = nil
   ) {
     self.folder = folder
     self.isReadOnly = isReadOnly
     self.journal = journal
     self.store = store
+    self.history = history
     self.system = system
   }
 }

@@ -14,6 +14,9 @@ struct ServedStore {
   /// Of a folder that is only read: as long as it is there, nobody writes to it.
   private let reading: Recovery?
 
+  /// What properties were; nil when nothing is kept.
+  var series: (any SeriesSource)? { storage?.history }
+
   /// Opens the store: an empty one in memory, or what a folder holds.
   init(_ settings: Settings, _ logger: Logger) throws(Failure) {
     guard let configuration = settings.storage else {
@@ -41,7 +44,8 @@ struct ServedStore {
           ])
       }
       let storage = try recovery.start(
-        Journal.Observer(durable: { feed.announce(through: $0.position) }, changed: { feed.note($0) }))
+        Journal.Observer(durable: { feed.announce(through: $0.position) }, changed: { feed.note($0) }),
+        history: .log(logger))
       store = PropertyStore(
         restoring: recovery.takeReplica(), limits: settings.store, sink: storage.journal,
         holdingBackAfter: isHeldBack ? recovery.position : nil, ancestors: recovery.ancestry.ends,
@@ -142,5 +146,22 @@ private final class Feed: Sendable {
       if endsOnFailure { ExitStatus.storage.end() }
       state.withLock { $0.store }?.announceFailure()
     }
+  }
+}
+
+extension HistoryObserver {
+  /// Says in the log what becomes of the history.
+  fileprivate static func log(_ logger: Logger) -> HistoryObserver {
+    HistoryObserver(
+      failed: { logger.critical("no history is kept any more", metadata: ["reason": "\($0)"]) },
+      gap: { from, to in
+        logger.warning(
+          "the history goes on from the state: changes in between are missing",
+          metadata: ["after": "\(from)", "from": "\(to)"])
+      },
+      unreadable: { logger.error("the history cannot be read", metadata: ["reason": "\($0)"]) },
+      crowded: {
+        logger.warning("there are too many series: other properties are not kept", metadata: ["series": "\($0)"])
+      })
   }
 }

@@ -135,6 +135,10 @@ struct ResolvedSettings: Equatable, Sendable {
       throw .contradiction(
         "data.read-only", sources["data.read-only"] ?? .builtIn, rule: "needs data.dir, the folder that is read")
     }
+    if !settings.data.history.isEmpty, settings.data.dir.isEmpty {
+      let source = sources["data.history"] ?? .builtIn
+      throw .contradiction("data.history", source, rule: "needs data.dir, the folder that it is kept in")
+    }
     let quiet = settings.limits
     if quiet.idleTimeout <= quiet.pingInterval {
       throw contradiction(
@@ -168,6 +172,7 @@ struct ResolvedSettings: Equatable, Sendable {
     _ texts: [String], to setting: Setting, from source: SettingSource
   ) throws(ConfigurationError) {
     guard setting.assign(texts, &settings) else {
+      if let reason = setting.fault?(texts) { throw .contradiction(setting.name, source, rule: reason) }
       let text = texts.joined(separator: ",")
       throw .badValue(setting.name, text: text, expected: setting.expected, source)
     }

@@ -18,6 +18,8 @@ struct Setting: Sendable {
   let assign: @Sendable (_ texts: [String], _ settings: inout Settings) -> Bool
   /// Puts the groups of a list into the settings; nil for a setting whose values are no groups.
   var assignGroups: (@Sendable (SettingsFile.Groups, inout Settings) throws(ConfigurationError) -> Void)?
+  /// Why values are none, where there is more to say than that they are not what is ``expected``: a clause about them.
+  var fault: (@Sendable ([String]) -> String?)?
   /// The values as they are written in a file.
   let texts: @Sendable (Settings) -> [String]
   /// Takes the value from other settings.

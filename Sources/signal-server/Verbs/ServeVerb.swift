@@ -52,7 +52,7 @@ struct ServeVerb: AsyncParsableCommand {
     Self.raiseDescriptors(settings, logger)
     let served = try ServedStore(settings, logger)
     let store = served.store
-    let server = Server(Self.configuration(settings, logger), store: store, live: settings.live)
+    let server = Server(Self.configuration(settings, logger), store: store, live: settings.live, series: served.series)
     let reload = SettingsReload(
       given, logger: logger,
       read: { [self] () throws(ConfigurationError) in

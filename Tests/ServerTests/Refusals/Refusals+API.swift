@@ -26,6 +26,12 @@ extension Refusal {
     .request("timer: \(rule)", "PUT", "/timers/a", status, code, body: body)
   }
 
+  private static func history(
+    _ rule: String, _ query: String, _ code: String = "bad_query", _ status: Int = 400
+  ) -> Refusal {
+    .request("history: \(rule)", "GET", "/history/a\(query)", status, code)
+  }
+
   private static func ttl(_ rule: String, _ ttl: String) -> Refusal {
     .request("time to live: \(rule)", "PUT", "/properties/a?ttl=\(ttl)", 400, "bad_duration", body: "1")
   }
@@ -175,6 +181,21 @@ extension Refusal {
     .request("events: signals and properties", "GET", "/events?signals=a&match=a", 400, "bad_query"),
     .request("events: a signal that is no pattern", "GET", "/events?signals=a//b", 400, "bad_pattern"),
     .request("events: value of a signal", "GET", "/events?signals=a&where=value+==+1", 400, "bad_filter"),
+
+    // §2.11 histories
+    history("nothing is kept", "", "no_history", 404),
+    history("an unknown parameter", "?since=e.1", "unknown_parameter"),
+    history("a limit of 0", "?limit=0"), history("a limit of 10001", "?limit=10001"),
+    history("a step that is none", "?step=soon", "bad_duration"), history("a step of 0", "?step=0s", "bad_duration"),
+    history("a step of 999 ms", "?step=999ms", "bad_duration"), history("a step of 367d", "?step=367d", "bad_duration"),
+    history("a bound that is none", "?from=yesterday"), history("an end that is none", "?to=24h"),
+    history("a cursor with a step", "?from=e.1&step=1m"), history("an end before its beginning", "?from=-1h&to=-2h"),
+    history("the same of cursors", "?from=e.2&to=e.1"), history("another epoch", "?from=x.1", "bad_cursor"),
+    history("no JSON Pointer", "?pointer=a", "bad_pointer"),
+    .request("history: no path", "GET", "/history/", 404, "no_such_route"),
+    .request("history: a path that is none", "GET", "/history/a//b", 400, "bad_path"),
+    .request("history: PUT", "PUT", "/history/a", 405, "method_not_allowed", body: "1"),
+    .request("history: another media type", "GET", "/history/a", 406, "not_acceptable", fields: "Accept: image/png"),
 
     // §2.10 timers
     timer("no JSON", "{", "bad_json"), timer("no object", "5"), timer("no time", #"{"message":1}"#),

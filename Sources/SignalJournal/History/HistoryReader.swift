@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+internal import Dispatch
+internal import SignalStore
+internal import Synchronization
+
+/// Answers questions about what properties were, one after the other, on a thread of its own.
+///
+/// An answer has everything that was durable when the question was taken up: what is still in the journal is brought into the
+/// file before.
+// The connection is used by the thread only; everything else is shared as it may be.
+final class HistoryReader: SeriesSource, @unchecked Sendable {
+  private struct Question {
+    let query: SeriesQuery
+    let isAbandoned: @Sendable () -> Bool
+    let body: @Sendable (Result<SeriesPage, SeriesRefusal>) -> Void
+  }
+
+  private struct Queue {
+    var questions: [Question] = []
+    var isClosing = false
+  }
+
+  private let scan: SeriesScan
+  private let configuration: HistoryConfiguration
+  private let keeper: HistoryKeeper
+  private let journal: Journal
+  private let unreadable: @Sendable (StorageError) -> Void
+  private let queue = Mutex(Queue())
+  private let wake = DispatchSemaphore(value: 0)
+  private let thread = Mutex<WorkerThread?>(nil)
+
+  /// - Parameter unreadable: Called when an answer cannot be read.
+  init(
+    _ scan: SeriesScan, _ configuration: HistoryConfiguration, keeper: HistoryKeeper, journal: Journal,
+    unreadable: @escaping @Sendable (StorageError) -> Void
+  ) {
+    self.scan = scan
+    self.configuration = configuration
+    self.keeper = keeper
+    self.journal = journal
+    self.unreadable = unreadable
+  }
+
+  func start() {
+    thread.withLock { $0 = WorkerThread { self.run() } }
+  }
+
+  func answer(
+    _ query: SeriesQuery, unless isAbandoned: @escaping @Sendable () -> Bool,
+    _ body: @escaping @Sendable (Result<SeriesPage, SeriesRefusal>) -> Void
+  ) {
+    let isTaken = queue.withLock { queue in
+      guard !queue.isClosing, queue.questions.count < configuration.limits.queue else { return false }
+      queue.questions.append(Question(query: query, isAbandoned: isAbandoned, body: body))
+      return true
+    }
+    if isTaken { wake.signal() } else { body(.failure(.busy)) }
+  }
+
+  /// Refuses what waits, and ends the thread.
+  func close() {
+    let questions = queue.withLock { queue in
+      queue.isClosing = true
+      defer { queue.questions = [] }
+      return queue.questions
+    }
+    for question in questions { question.body(.failure(.busy)) }
+    wake.signal()
+    thread.withLock { $0 }?.join()
+  }
+
+  private func run() {
+    while true {
+      wake.wait()
+      let (question, isClosing) = queue.withLock { queue in
+        (queue.questions.isEmpty ? nil : queue.questions.removeFirst(), queue.isClosing)
+      }
+      if let question {
+        if !question.isAbandoned() { question.body(answer(question.query)) }
+      } else if isClosing {
+        return
+      }
+    }
+  }
+
+  private func answer(_ query: SeriesQuery) -> Result<SeriesPage, SeriesRefusal> {
+    guard let rule = configuration.rule(for: query.path) else { return .failure(.notKept) }
+    do throws(StorageError) {
+      let isPast = try isPast(query)
+      let isCurrent = keeper.reach(isPast ? 0 : journal.durable)
+      if keeper.isOver { return .failure(.failed) }
+      guard keeper.isReady else { return .failure(.busy) }
+      return try scan.page(
+        query, configuration.rules[rule], isCurrent: isCurrent && !isPast, isFull: keeper.isFull)
+    } catch {
+      unreadable(error)
+      return .failure(.failed)
+    }
+  }
+
+  /// Whether all that is asked for has been in the file for a while.
+  private func isPast(_ query: SeriesQuery) throws(StorageError) -> Bool {
+    guard case .time(let end)? = query.to else { return false }
+    let newest = try scan.newest().milliseconds
+    // The end of a bucket may be behind that of the question.
+    return end.milliseconds + (query.step ?? 0) < newest
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import SignalHTTP
+
+/// `signal-server history`: draws or prints what a property was.
+struct HistoryVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "history",
+    abstract: "Draw what a property was, or print it.",
+    discussion: """
+      Each block of the drawing is the mean of a --step, and a blank one in which there was no number. With --json or \
+      --csv it is printed: without --step the changes themselves. The server keeps what its setting data.history names.
+      """)
+
+  @Argument(help: "The property, for example kitchen/temperature.")
+  var path: Word
+
+  @Option(help: ArgumentHelp("Begin so long ago, for example 24h, which it is unless given.", valueName: "time"))
+  var last: String?
+
+  @Option(help: ArgumentHelp("Begin at this time, such as 2026-01-02T07:00:00Z, or -24h.", valueName: "time"))
+  var from: String?
+
+  @Option(help: ArgumentHelp("End at this time; now unless given.", valueName: "time"))
+  var to: String?
+
+  @Option(help: ArgumentHelp("What one block stands for, for example 15m.", valueName: "time"))
+  var step: String?
+
+  @Option(help: ArgumentHelp("See a part of each value, for example /level.", valueName: "JSON pointer"))
+  var pointer: String?
+
+  @Flag(help: "Print JSON objects, one per line.")
+  var json = false
+
+  @Flag(help: "Print CSV.")
+  var csv = false
+
+  @Flag(help: "Go on with what changes from then on, as watch does.")
+  var follow = false
+
+  @OptionGroup var client: ClientOptions
+
+  /// What a block stands for when that is not said: the 96th part of a day, as a day is what is drawn then.
+  private static let usualStep = "15m"
+
+  func validate() throws {
+    if last != nil, from != nil { throw ValidationError("--last and --from exclude each other") }
+    if json, csv { throw ValidationError("--json and --csv exclude each other") }
+    if csv, follow { throw ValidationError("--follow goes with --json, or with neither --json nor --csv") }
+    if follow, to != nil { throw ValidationError("--follow goes on from now, so there is no --to") }
+    let isDrawn = !json && !csv
+    if isDrawn, step == nil, (last ?? "24h") != "24h" || from != nil {
+      throw ValidationError("say with --step what a block of the drawing stands for, for example --step 15m")
+    }
+  }
+
+  func run() throws {
+    var query = [(name: "from", value: from ?? "-\(last ?? "24h")"), (name: "limit", value: "10000")]
+    if let to { query.append((name: "to", value: to)) }
+    if let step = step ?? (json || csv ? nil : Self.usualStep) { query.append((name: "step", value: step)) }
+    if let pointer { query.append((name: "pointer", value: pointer)) }
+    var drawing = Sparkline()
+    var isFirst = true
+    let through = try pages(of: query) { page throws(Failure) in
+      if json {
+        Terminal.print(lines: page.split(separator: UInt8(ascii: "\n")).map { Array($0) })
+      } else if csv {
+        // The names of the columns stand once.
+        let lines = page.split(separator: UInt8(ascii: "\n")).dropFirst(isFirst ? 0 : 1)
+        Terminal.print(lines: lines.map { Array($0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0) })
+      } else {
+        for line in page.split(separator: UInt8(ascii: "\n")) { try drawing.add(Array(line)) }
+      }
+      isFirst = false
+    }
+    if !json, !csv { for line in drawing.lines { Terminal.print(line) } }
+    if follow { try watch(since: through) }
+  }
+
+  /// Asks for page after page.
+  ///
+  /// - Returns: The cursor up to which the last one goes.
+  private func pages(
+    of query: [(name: String, value: String)], _ body: ([UInt8]) throws(Failure) -> Void
+  ) throws(Failure) -> String? {
+    var query = query
+    while true {
+      let response = try client.request(
+        "GET", PropertyTarget.make(path.text, query, in: "/history/"), about: path.text,
+        fields: [("Accept", csv ? "text/csv" : "application/x-ndjson")])
+      try body(response.body)
+      guard let next = response.value("Signal-Next") else { return response.value("Signal-Revision") }
+      query[0].value = next.removingPercentEncoding
+    }
+  }
+
+  private func watch(since cursor: String?) throws {
+    var command = SubscribeCommand(patterns: [path.text], initial: false, since: cursor)
+    command.pointer = pointer
+    ProcessSignals.makeSuccess()
+    let style = WatchPrinter.Style(time: { LocalTime.text(of: $0) }, isColoured: Terminal.isColoured)
+    var watcher = Watcher(
+      command, output: json ? .events : .lines(style, tellsAll: Terminal.isOutput), in: .process(try client.url()))
+    try watcher.run()
+  }
+}
+
+extension String {
+  /// What a percent-encoded text of ASCII stands for; what is not encoded stays.
+  fileprivate var removingPercentEncoding: String {
+    var bytes: [UInt8] = []
+    var rest = utf8[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let value = UInt8(String(rest.prefix(2)) ?? "", radix: 16) {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
