@@ -135,10 +135,13 @@ final class LiveAPI: RequestHandler {
       response.begin(.ok)
       response.field("Content-Type", description.mediaType)
       response.end(description.text)
-    case (.live, .get), (.live, .head): answerHealth("live", isWell: true, nil, &response)
+    case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
-      let storage = service.commands.storage
-      answerHealth(loop.isDraining ? "draining" : "ready", isWell: !loop.isDraining, storage, &response)
+      let isDraining = loop.isDraining
+      answerHealth(isDraining ? "draining" : "ready", isWell: !isDraining, &response) { [service] text in
+        if let storage = service.commands.storage { Self.append(storage, to: &text) }
+        if let gauge = service.memory?.gauge { Self.append(gauge, to: &text) }
+      }
     default: throw notAllowed(head, route)
     }
     return .answered
@@ -172,7 +175,8 @@ final class LiveAPI: RequestHandler {
   }
 
   private func answerHealth(
-    _ status: StaticString, isWell: Bool, _ storage: StorageStatus?, _ response: inout ResponseWriter
+    _ status: StaticString, isWell: Bool, _ response: inout ResponseWriter,
+    _ members: (inout [UInt8]) -> Void = { _ in }
   ) {
     response.begin(isWell ? .ok : .serviceUnavailable)
     response.field("Content-Type", "application/json")
@@ -181,16 +185,26 @@ final class LiveAPI: RequestHandler {
     text.append(literal: #"{"status":""#)
     text.append(literal: status)
     text.append(UInt8(ascii: "\""))
-    if let storage {
-      text.append(literal: #","storage":""#)
-      text.append(literal: storage.refusal.word)
-      text.append(literal: #"","durable":"#)
-      text.appendJSON(storage.revision.number)
-      text.append(literal: #","queued":"#)
-      text.appendJSON(storage.queuedBytes)
-    }
+    members(&text)
     text.append(UInt8(ascii: "}"))
     response.end(text)
+  }
+
+  private static func append(_ storage: StorageStatus, to text: inout [UInt8]) {
+    text.append(literal: #","storage":""#)
+    text.append(literal: storage.refusal.word)
+    text.append(literal: #"","durable":"#)
+    text.appendJSON(storage.revision.number)
+    text.append(literal: #","queued":"#)
+    text.appendJSON(storage.queuedBytes)
+  }
+
+  private static func append(_ gauge: MemoryGauge, to text: inout [UInt8]) {
+    text.append(literal: #","memory":{"inUse":"#)
+    text.appendJSON(gauge.inUse)
+    text.append(literal: #","limit":"#)
+    text.appendJSON(gauge.limit)
+    text.append(UInt8(ascii: "}"))
   }
 }
 

@@ -25,6 +25,7 @@ final class MemoryGauge: Sendable {
   init(limit: Int, measure: @escaping @Sendable () -> Int = { residentBytes() }) {
     self.limit = limit
     self.measure = measure
+    look()
   }
 
   /// Bytes that the process had when that was looked at last.

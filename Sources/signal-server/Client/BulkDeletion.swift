@@ -36,11 +36,14 @@ struct BulkDeletion {
       }
     } catch {
       guard tally.deleted > 0, !dryRun else { throw error }
-      throw Failure(error.status, "\(error.message); deleted before that: \(Self.count(tally.deleted))")
+      throw Failure(
+        error.status, "\(error.message); deleted before that: \(tally.deleted.counted("property", "properties"))")
     }
-    if dryRun { return Terminal.complain("would delete \(Self.count(tally.deleted))") }
-    if tally.transactions != 1 { Terminal.print("deleted \(Self.count(tally.deleted))") }
-    if tally.left > 0 { Terminal.complain("left, because changed meanwhile: \(Self.count(tally.left))") }
+    if dryRun { return Terminal.complain("would delete \(tally.deleted.counted("property", "properties"))") }
+    if tally.transactions != 1 { Terminal.print("deleted \(tally.deleted.counted("property", "properties"))") }
+    if tally.left > 0 {
+      Terminal.complain("left, because changed meanwhile: \(tally.left.counted("property", "properties"))")
+    }
   }
 
   /// Deletes a page, in one transaction, or in more when the server allows fewer operations in one.
@@ -73,10 +76,9 @@ struct BulkDeletion {
     let number = Int(clamping: answer?.number("changed") ?? 0)
     tally.deleted += number
     tally.transactions += 1
-    Terminal.print("deleted \(Self.count(number)), as of \(answer?.string("revision") ?? "")".printable)
+    Terminal.print(
+      "deleted \(number.counted("property", "properties")), as of \(answer?.string("revision") ?? "")".printable)
   }
-
-  private static func count(_ number: Int) -> String { number == 1 ? "1 property" : "\(number) properties" }
 
   /// The transaction that deletes these.
   private func body(of batch: [ListedProperty]) -> [UInt8] {

@@ -71,7 +71,8 @@ struct Settings: Equatable, Sendable {
   /// The same with the limits that follow from the memory that there is.
   func within(available: Int) -> Settings {
     var settings = self
-    let total = memory == 0 ? max(MemoryShares.least, available / 4 * 3) : memory
+    // In whole MiB, for those who read it in the log.
+    let total = memory == 0 ? max(MemoryShares.least, (available / 4 * 3) & ~0xF_FFFF) : memory
     let shares = MemoryShares(of: total)
     settings.memory = total
     settings.limits.memory = total

@@ -37,7 +37,7 @@ struct CheckVerb: ParsableCommand {
 
 extension FolderCheck {
   /// What is sound, for people.
-  fileprivate var line: String { "\(properties) properties, revision \(revision)" }
+  fileprivate var line: String { "\(properties.counted("property", "properties")), revision \(revision)" }
 
   /// What is not there any more.
   fileprivate var losses: String {

@@ -43,7 +43,8 @@ struct ImportVerb: AsyncParsableCommand {
   private func write(_ items: Importer.Items, _ source: String, _ client: ClientOptions) throws(Failure) {
     let tally = try Importer(client: client, source: source).run(items, replaces: replace)
     Terminal.print(
-      "imported \(tally.properties) properties, \(tally.timers) timers and \(tally.signals) kept messages"
+      "imported \(tally.properties.counted("property", "properties")), \(tally.timers.counted("timer", "timers")) and "
+        + tally.signals.counted("kept message", "kept messages")
         + (replace ? "; deleted \(tally.deleted)" : ""))
   }
 }

@@ -29,7 +29,9 @@ struct RestoreVerb: ParsableCommand {
       try BackupRestoration(of: file.text, to: folder, until: goal)
     }
     let time = restored.backup.time.map { " of \($0)" } ?? ""
-    Terminal.print("\(folder): \(restored.properties) properties, revision \(restored.backup.revision)\(time)")
+    Terminal.print(
+      "\(folder): \(restored.properties.counted("property", "properties")), revision \(restored.backup.revision)\(time)"
+    )
   }
 
   private var goal: BackupRestoration.Goal {

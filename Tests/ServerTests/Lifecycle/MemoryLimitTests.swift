@@ -46,6 +46,13 @@ struct MemoryLimitTests {
     }
   }
 
+  @Test func `the state of the server has its memory, where that has a limit`() throws {
+    let ready = try TestServer(limits: Self.limits).connect().request("GET", "/health/ready").text
+    let match = try #require(ready.wholeMatch(of: /{"status":"ready","memory":{"inUse":([0-9]+),"limit":67108864}}/))
+    #expect(Int(match.1).map { $0 > 1 << 20 } == true, "\(ready)")
+    #expect(try TestServer().connect().request("GET", "/health/ready").text == #"{"status":"ready"}"#)
+  }
+
   @Test func `messages that have not come as a whole are refused when there are too many bytes of them`() throws {
     let server = try TestServer(limits: Self.limits)
     var clients: [LiveClient] = []

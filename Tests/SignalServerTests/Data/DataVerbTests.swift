@@ -49,13 +49,13 @@ struct DataVerbTests {
         #expect(try server.run("set", "a", "4").status == 0)
         late = try #require(try client.request("GET", "/properties/a").value("Signal-Revision"))
         let checked = try Program.run(["check", "--data", root + "/one"])
-        #expect(checked.status == 0 && checked.output.contains("is sound: 1 properties, revision 4"), "\(checked)")
+        #expect(checked.status == 0 && checked.output.contains("is sound: 1 property, revision 4"), "\(checked)")
         let refused = try Program.run(["check", "--repair", "--data", root + "/one"])
         #expect(refused.status == 71 && refused.errors.contains("is in use by process"), "\(refused)")
       }
       for (source, folder) in [(file, "two"), (other, "three")] {
         let made = try Program.run(["restore", source, "--data", root + "/" + folder])
-        #expect(made.status == 0 && made.output.contains("1 properties, revision 3"), "\(made)")
+        #expect(made.status == 0 && made.output.contains("1 property, revision 3"), "\(made)")
         try serve(folder) { server throws in
           #expect(try get(server, "a") == "3")
           let port = try #require(server.url.split(separator: ":").last.flatMap { UInt16($0) })

@@ -77,7 +77,7 @@ struct ExportTests {
     #expect(stopped.status == 1 && stopped.errors.contains("standard input, line 2: "), "\(stopped)")
     let replaced = try two.run("import", "-", "--replace", input: exported.output)
     #expect(
-      replaced.output == "imported 1204 properties, 2 timers and 1 kept messages; deleted 3\n", "\(replaced)")
+      replaced.output == "imported 1204 properties, 2 timers and 1 kept message; deleted 3\n", "\(replaced)")
     #expect(try lines(two.run("export")) == lines(exported))
 
     let file = root + "/export"
