@@ -90,13 +90,12 @@ import Testing
     #expect(try tree(tie + "1e10").double(.root) == Double("90071992547409930000000000.1"))
   }
 
-  // Each takes some milliseconds without optimization; what grows with the square of the digits would take longer.
-  @Test(.timeLimit(.minutes(1)))
-  func `a number of many digits is converted in bounded time`() throws {
-    let digits = String(repeating: "7", count: 300_000)
+  // Each takes some milliseconds without optimization; what grows with the square of the digits would not end in hours.
+  @Test func `a number of many digits is converted in bounded time`() throws {
+    let digits = String(repeating: "7", count: 1_000_000)
     let expected = 0.77777777777777777777777777
     let cases: [(source: String, value: Double)] = [
-      (digits, .infinity), ("0." + digits, expected), (digits + "e-300000", expected), ("1e" + digits, .infinity),
+      (digits, .infinity), ("0." + digits, expected), (digits + "e-1000000", expected), ("1e" + digits, .infinity),
       ("1e-" + digits, 0), ("0." + digits + "e1000000", .infinity),
     ]
     for (source, value) in cases {

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("The command line as a process", .timeLimit(.minutes(2)))
+@Suite("The command line as a process")
 struct CommandLineTests {
   @Test func `the client verbs do what they say`() throws {
     let server = try RunningServer()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What only containers do: verbs that find the server by its settings, and the script that builds the image.
-@Suite("In a container", .timeLimit(.minutes(2)))
+@Suite("In a container")
 struct ContainerTests {
   @Test func `every client verb finds the server by the settings of its environment`() throws {
     let server = try RunningServer()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import signal_server
 
-@Suite("list, delete and transaction as processes", .timeLimit(.minutes(2)))
+@Suite("list, delete and transaction as processes")
 struct ListTests {
   private func fill(_ server: RunningServer, _ paths: [String]) throws {
     let operations = paths.enumerated().map { #"{"op":"set","path":"\#($1)","value":\#($0)}"# }

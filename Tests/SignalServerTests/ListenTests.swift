@@ -135,7 +135,7 @@ struct ListenSettingTests {
   }
 }
 
-@Suite("A server with several listeners", .timeLimit(.minutes(2)))
+@Suite("A server with several listeners")
 struct SeveralListenersTests {
   @Test func `it names each, and the verbs find it by a unix socket`() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "signal-\(UUID().uuidString.prefix(8))")

@@ -47,7 +47,7 @@ struct SettingsReloadTests {
   }
 }
 
-@Suite("Process signals of a server", .timeLimit(.minutes(2)))
+@Suite("Process signals of a server")
 struct ProcessSignalTests {
   private func hangUp(_ program: Program) { kill(program.process.processIdentifier, SIGHUP) }
 
@@ -132,7 +132,7 @@ struct ProcessSignalTests {
   }
 }
 
-@Suite("The log of what is refused", .timeLimit(.minutes(2)))
+@Suite("The log of what is refused")
 struct RefusalLogTests {
   @Test func `at the level debug every refusal and connection is a line, without what was sent`() throws {
     let server = try RunningServer(["--log-level", "debug"])

@@ -6,7 +6,7 @@ import Testing
 @testable import signal_server
 
 /// What the program prints on a terminal, and what shells read of it.
-@Suite("On a terminal", .timeLimit(.minutes(2)))
+@Suite("On a terminal")
 struct TerminalTests {
   /// Runs it with a terminal as its output; gives back what stood on it.
   private func onTerminal(_ arguments: [String], _ environment: [String: String]) throws -> String {

@@ -6,14 +6,10 @@ import Synchronization
 /// A frame that a thousand connections wait to send is there once, and a snapshot that a slow client still reads keeps
 /// alive what others have replaced: no sum of parts would be right, so the whole is measured.
 final class MemoryGauge: Sendable {
-  private struct State {
-    /// When free memory may be given back again.
-    var nextTrim: UInt64 = 0
-  }
-
   let limit: Int
   private let measure: @Sendable () -> Int
-  private let state = Mutex(State())
+  /// When free memory may be given back again; the greatest number while that is done.
+  private let nextTrim = Atomic<UInt64>(0)
   private let measured = Atomic<Int>(0)
   private let short = Atomic<Bool>(false)
 
@@ -46,13 +42,14 @@ final class MemoryGauge: Sendable {
 
   /// Gives free memory back to the system, unless that was done a moment ago: it may take milliseconds.
   private func trim() -> Bool {
-    state.withLockIfAvailable { state in
-      let begin = monotonicNanoseconds()
-      guard begin >= state.nextTrim else { return false }
-      Allocator.trim()
-      let end = monotonicNanoseconds()
-      state.nextTrim = end + max(Self.shortestRest, (end - begin) * Self.restFactor)
-      return true
-    } ?? false
+    let begin = monotonicNanoseconds()
+    let due = nextTrim.load(ordering: .relaxed)
+    guard begin >= due, nextTrim.compareExchange(expected: due, desired: .max, ordering: .relaxed).exchanged else {
+      return false
+    }
+    Allocator.trim()
+    let end = monotonicNanoseconds()
+    nextTrim.store(end + max(Self.shortestRest, (end - begin) * Self.restFactor), ordering: .relaxed)
+    return true
   }
 }

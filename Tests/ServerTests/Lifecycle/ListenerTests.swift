@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Listeners", .timeLimit(.minutes(2)))
+@Suite("Listeners")
 struct ListenerTests {
   /// A folder for sockets; it goes with the object.
   private final class Folder {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Other limits while a server runs", .timeLimit(.minutes(2)))
+@Suite("Other limits while a server runs")
 struct ReloadTests {
   private static let many = (0..<20).map { ("X-\($0)", "1") }
 

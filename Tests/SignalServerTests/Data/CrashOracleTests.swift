@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A short run of the oracle that kills a server while it is written to, read and watched; `make crash` runs it for long.
-@Suite("The crash oracle", .timeLimit(.minutes(5)))
+@Suite("The crash oracle")
 struct CrashOracleTests {
   private static let script = URL(filePath: #filePath).resolvingSymlinksInPath()
     .appending(path: "../../../Durability/crash.py").standardized

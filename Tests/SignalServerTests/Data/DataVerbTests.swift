@@ -4,7 +4,7 @@ import SignalHTTP
 import Testing
 
 /// The verbs that read and write the folder of a store, by the program.
-@Suite("backup, restore and check", .timeLimit(.minutes(5)))
+@Suite("backup, restore and check")
 struct DataVerbTests {
   private let root = FileManager.default.temporaryDirectory.appending(path: "signal-\(UUID().uuidString)").path
 

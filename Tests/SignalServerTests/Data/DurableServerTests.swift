@@ -4,7 +4,7 @@ import SignalHTTP
 import Testing
 
 /// `docs/protocol.md` §9, by the program, killed and started again.
-@Suite("A server that keeps its store in a folder", .timeLimit(.minutes(5)))
+@Suite("A server that keeps its store in a folder")
 struct DurableServerTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "signal-\(UUID().uuidString)").path
 

@@ -6,7 +6,7 @@ import Testing
 @testable import signal_server
 
 /// `export` and `import`, by the program.
-@Suite("export and import", .timeLimit(.minutes(5)))
+@Suite("export and import")
 struct ExportTests {
   @Test(arguments: [
     #"{"path":"a","value":{"b":[1,2.50]}}"#, #"{"path":"a","value":1,"ttl":"59300ms"}"#,

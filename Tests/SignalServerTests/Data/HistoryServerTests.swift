@@ -7,7 +7,7 @@ import Testing
 @testable import signal_server
 
 /// `docs/protocol.md` §2.11, by the program.
-@Suite("A server that keeps what properties were", .timeLimit(.minutes(5)))
+@Suite("A server that keeps what properties were")
 struct HistoryServerTests {
   private static let patience = Duration.seconds(60)
 

@@ -9,7 +9,7 @@ import Testing
 /// the rest of an output open, where the pace of the machine decides; a first line `(in any order)` its order, where there
 /// is none. The lines for a browser run in Chromium where there is one; else a
 /// client of our own connects as they say.
-@Suite("The README's tour", .timeLimit(.minutes(5)))
+@Suite("The README's tour")
 struct TourTests {
   private static let root = URL(filePath: #filePath).resolvingSymlinksInPath()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
