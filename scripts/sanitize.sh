@@ -14,7 +14,8 @@ case $sanitizer in
     mkdir -p "$tree"
     git ls-files -z --cached --others --exclude-standard | tar --create --null --files-from=- --ignore-failed-read |
       tar --extract --directory "$tree"
-    for folder in Sources/* Tests/*; do
+    # Signals is a module of its own within a folder.
+    for folder in Sources/* Sources/SignalStore/Signals Tests/*; do
       ! grep -rq 'Mutex[<(]' "$folder" --include='*.swift' || cp scripts/tsan/Mutex.swift "$tree/$folder/"
     done
     # Some imports are wider than they need be with it; that is no error there.
