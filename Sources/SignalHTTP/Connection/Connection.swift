@@ -98,7 +98,7 @@ final class Connection: LoopMember {
       isFull = false
       if sessionDeadline != .max { sessionDeadline += loop.now - blockedSince }
       loop.setDeadline(sessionDeadline, of: id)
-      flush(on: loop)
+      if loop.hasSentEnough { markDirty(on: loop) } else { flush(on: loop) }
     }
     guard event.isReadable else { return }
     isReadable = true
