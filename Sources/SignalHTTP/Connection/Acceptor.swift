@@ -34,10 +34,10 @@ final class Acceptor: ConnectionAcceptor {
   func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop) {
     let handle = SocketHandle(owning: socket.descriptor)
     let peer = Peer(socket)
-    // What memory has no room for is refused, too.
+    var excess = all.reduce(0) { $0 + $1.value } - service.limits.connections
+    // One for which there is no memory is over the limit as well.
     let memory = loop.memory.map { $0.takeConnection() } ?? 0
-    let refused = loop.memory?.budget.refusedConnections ?? 0
-    let excess = max(all.reduce(0) { $0 + $1.value } - service.limits.connections, refused)
+    if memory == nil, let refused = loop.memory?.budget.refusedConnections { excess = max(excess, refused) }
     guard excess <= Self.refusedAtATime, !loop.isDraining else {
       connections.observe(peer)?.tell(.turnedAway)
       loop.memory?.release(input: 0, connection: memory)
