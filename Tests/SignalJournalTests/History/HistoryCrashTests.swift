@@ -110,6 +110,7 @@ import Testing
         Formula(uncompiled: source)
       }
       for (path, value) in changes {
+        while storage.journal.isFull { usleep(100) }
         if let value {
           try store.set(PropertyPath(path), JSONText(value))
         } else {
