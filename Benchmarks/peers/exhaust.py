@@ -187,32 +187,29 @@ def messages(port, kept):
         tolerant(begin)
 
 
-def lists(port, kept):
-    """Two PUTs of 1 MiB to 300 slow subscribers with different lists of patterns."""
+def slow_subscribers(port, kept, pattern):
+    """300 connections that read nothing, each with a list of patterns of its own."""
     for index in range(300):
         def begin(index=index):
             connection = slow_socket(port)
             kept.append(connection)
             upgrade(connection)
-            connection.sendall(
-                frame(b'{"id":1,"type":"subscribe","initial":false,"match":["big/**","other/%d"]}' % index))
+            command = '{"id":1,"type":"subscribe","initial":false,"match":["%s","other/%d"]}' % (pattern, index)
+            connection.sendall(frame(command.encode()))
         tolerant(begin)
     time.sleep(0.5)
+
+
+def lists(port, kept):
+    """Two PUTs of 1 MiB to 300 slow subscribers with different lists of patterns."""
+    slow_subscribers(port, kept, "big/**")
     for index in range(2):
         tolerant(lambda index=index: Client(port).ask("PUT", f"/properties/big/{index}", VALUE))
 
 
 def pieces(port, kept):
     """Transactions of a thousand values to 300 slow subscribers with different lists of patterns."""
-    for index in range(300):
-        def begin(index=index):
-            connection = slow_socket(port)
-            kept.append(connection)
-            upgrade(connection)
-            connection.sendall(
-                frame(b'{"id":1,"type":"subscribe","initial":false,"match":["many/**","other/%d"]}' % index))
-        tolerant(begin)
-    time.sleep(0.5)
+    slow_subscribers(port, kept, "many/**")
     for turn in range(3):
         body = ",".join('{"op":"set","path":"many/%d","value":"%s"}' % (index, str(turn) * 900) for index in range(1000))
         tolerant(lambda body=body: Client(port).ask(
@@ -242,8 +239,8 @@ def values(port, _kept):
 
 
 def formulas(port, _kept):
-    """A thousand formulas of 1 MiB each."""
-    body = b'"' + b"f" * (MIB // 2) + b'"'
+    """A thousand formulas of half a MiB each; more is what one commit may compute."""
+    body = b'"' + b"f" * (MIB // 4) + b'"'
     tolerant(lambda: Client(port).ask("PUT", "/properties/source", body))
     for turn in range(20):
         for index in range(50):
