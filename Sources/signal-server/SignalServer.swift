@@ -60,4 +60,7 @@ struct SignalServer: AsyncParsableCommand {
 enum ProcessEnvironment {
   /// The environment variables.
   static var variables: [String: String] { ProcessInfo.processInfo.environment }
+
+  /// Where files go that nobody keeps.
+  static var temporaryFolder: String { variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp" }
 }

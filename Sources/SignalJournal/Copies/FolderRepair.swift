@@ -32,20 +32,25 @@ package struct FolderRepair {
     try FolderRepair.write(check, identity, in: folder, suffix, now)
     let remains = folder + "/damaged-" + String("\(now)".map { $0 == ":" ? "-" : $0 })
     try SystemCall.makeFolder(remains)
+    // What properties were belongs to the journal of before, and begins anew.
+    try FolderRepair.move(.history, from: folder, to: remains)
     // The state first: one that is missing, or further than the journal, stops a start that comes between these steps.
-    // What properties were belongs to the journal of before, and begins anew as well.
-    for file in [DataFile.history, .state, .journal] {
-      for end in ["-wal", "-shm", ""] {
-        let path = folder + "/" + file.name + end
-        if SystemCall.exists(path) { try SystemCall.rename(path, to: remains + "/" + file.name + end) }
-      }
-      if file.name == DataFile.history.name { continue }
+    for file in [DataFile.state, .journal] {
+      try FolderRepair.move(file, from: folder, to: remains)
       try SystemCall.rename(folder + "/" + file.name + suffix, to: folder + "/" + file.name)
     }
     try SystemCall.syncFolder(remains)
     try SystemCall.syncFolder(folder)
     self.remains = remains
     withExtendedLifetime(lock) {}
+  }
+
+  /// Moves a database with what lies beside it, as far as it is there.
+  private static func move(_ file: DataFile, from folder: String, to other: String) throws(StorageError) {
+    for end in ["-wal", "-shm", ""] {
+      let name = file.name + end
+      if SystemCall.exists(folder + "/" + name) { try SystemCall.rename(folder + "/" + name, to: other + "/" + name) }
+    }
   }
 
   private static func write(

@@ -26,13 +26,7 @@ struct TableCopy {
       let checksum = StateItem(rawValue: row.integer(0))?.checksum(row.bytes(1), row.bytes(2)) ?? 0
       try count(row.integer(3) == Int64(checksum), checksum, "row \(rows) of the table item")
     }
-    guard rows == state.head.rows, sum == state.head.sum else {
-      throw .damaged(
-        .init(
-          state.database.file, "the tables property and item",
-          rows == state.head.rows
-            ? "the checksums do not match" : "there are \(rows) rows instead of \(state.head.rows)"))
-    }
+    try state.head.check(rows: rows, sum: sum, in: state.database.file)
     try state.head.write(target)
   }
 

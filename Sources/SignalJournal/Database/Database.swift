@@ -126,6 +126,18 @@ internal import CSQLite
     return unsafe Statement(statement, self, sql)
   }
 
+  /// Executes statements in one commit, or none of them when one fails.
+  func transaction(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+    do throws(StorageError) {
+      try execute("BEGIN IMMEDIATE")
+      try body()
+      try execute("COMMIT")
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
   /// Takes back what has been done since `BEGIN`, if SQLite has not done so by itself.
   func rollBack() {
     guard unsafe sqlite3_get_autocommit(handle) == 0 else { return }
@@ -205,6 +217,13 @@ extension DatabaseError {
   func begin(_ values: Value...) throws(StorageError) { try bind(values) }
 
   func begin(_ values: [Value]) throws(StorageError) { try bind(values) }
+
+  /// Executes it with these parameters: the first column of the first row; nil when there is no row, or NULL in it.
+  func integer(for values: Value...) throws(StorageError) -> Int64? {
+    try bind(values)
+    defer { reset() }
+    return try step() && !isNull(0) ? integer(0) : nil
+  }
 
   private func bind(_ values: [Value]) throws(StorageError) {
     for index in values.indices {

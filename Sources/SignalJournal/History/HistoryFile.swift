@@ -90,7 +90,7 @@ final class HistoryFile {
     var unused = unused
     var leftOut = 0
     try database.setDurable(isDurable)
-    try transaction { () throws(StorageError) in
+    try database.transaction { () throws(StorageError) in
       // Those that there are in the order of their rows, so that a page is written once.
       let known = changes.keys.compactMap { path in numbers[path].map { (number: $0, path: path) } }
       for (number, path) in known.sorted(by: { $0.number < $1.number }) {
@@ -152,18 +152,6 @@ final class HistoryFile {
     }
   }
 
-  /// Executes statements in one commit.
-  func transaction(_ body: () throws(StorageError) -> Void) throws(StorageError) {
-    do throws(StorageError) {
-      try database.execute("BEGIN IMMEDIATE")
-      try body()
-      try database.execute("COMMIT")
-    } catch {
-      database.rollBack()
-      throw error
-    }
-  }
-
   /// The end of a series.
   private func open(_ number: Int64, _ path: PropertyPath) throws(StorageError) -> OpenSeries {
     try selection.begin(.integer(number))
@@ -197,9 +185,7 @@ final class HistoryFile {
   /// The key of the last block of a series; nil when it has none.
   private func lastKey(_ number: Int64) throws(StorageError) -> Int64? {
     let range = SeriesKey.range(number)
-    try lastBlock.begin(.integer(range.lowerBound), .integer(range.upperBound))
-    defer { lastBlock.reset() }
-    return try lastBlock.step() && !lastBlock.isNull(0) ? lastBlock.integer(0) : nil
+    return try lastBlock.integer(for: .integer(range.lowerBound), .integer(range.upperBound))
   }
 
   // MARK: Deleting
@@ -216,7 +202,7 @@ final class HistoryFile {
     guard let number = numbers[path] else { return 0 }
     var left = limit
     var isGone = false
-    try transaction { () throws(StorageError) in
+    try database.transaction { () throws(StorageError) in
       try deleteBlocks(number, before: rule.map { $0.raw.map { now - $0 } ?? .max } ?? .max, &left)
       try deleteBuckets(number, rule, now, &left)
       guard left > 0 else { return }
@@ -245,12 +231,8 @@ final class HistoryFile {
   ) throws(StorageError) {
     // Of each length that there is, from the shortest on.
     var step: Int64 = 0
-    while left > 0 {
-      try nextStep.begin(.integer(number), .integer(step))
-      let isOne = try nextStep.step() && !nextStep.isNull(0)
-      if isOne { step = nextStep.integer(0) }
-      nextStep.reset()
-      guard isOne else { return }
+    while left > 0, let next = try nextStep.integer(for: .integer(number), .integer(step)) {
+      step = next
       let time = rule?.tiers.first { $0.step == step }.map { now - $0.retention } ?? .max
       try bucketDeletion.run(.integer(number), .integer(step), .integer(time), .integer(Int64(left)))
       left -= Int(database.changes)

@@ -12,7 +12,7 @@ internal import Synchronization
 ///    history goes on from the state instead, and the series that have changed meanwhile say that something is missing: writing
 ///    never waits for it.
 /// 3. When its file fails, nothing is kept any more, and the journal does not wait.
-// The files are used by the thread only; everything else is shared as it may be.
+// Unchecked: the files are not Sendable, and used by the thread only. What others use is behind a lock, atomic or constant.
 final class HistoryKeeper: @unchecked Sendable {
   private struct Wish {
     /// There is something in the journal.
@@ -36,7 +36,7 @@ final class HistoryKeeper: @unchecked Sendable {
   private let observer: HistoryObserver
   private let wish = Mutex(Wish())
   private let wake = DispatchSemaphore(value: 0)
-  private let thread = Mutex<WorkerThread?>(nil)
+  private let thread = WorkerThread()
   private let reached: Atomic<UInt64>
   /// Before this the file has more than it says.
   private let readyFrom: UInt64
@@ -70,7 +70,7 @@ final class HistoryKeeper: @unchecked Sendable {
   }
 
   func start() {
-    thread.withLock { $0 = WorkerThread { self.run() } }
+    thread.start { self.run() }
   }
 
   // MARK: For others
@@ -125,7 +125,7 @@ final class HistoryKeeper: @unchecked Sendable {
       wish.isFailed = isFailed
     }
     wake.signal()
-    thread.withLock { $0 }?.join()
+    thread.join()
   }
 
   // MARK: The thread

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// An answer has everything that was durable when the question was taken up: what is still in the journal is brought into the
 /// file before.
-// The connection is used by the thread only; everything else is shared as it may be.
+// Unchecked: the connection is not Sendable, and used by the thread only. What others use is behind the lock or constant.
 final class HistoryReader: SeriesSource, @unchecked Sendable {
   private struct Question {
     let query: SeriesQuery
@@ -28,7 +28,7 @@ final class HistoryReader: SeriesSource, @unchecked Sendable {
   private let unreadable: @Sendable (StorageError) -> Void
   private let queue = Mutex(Queue())
   private let wake = DispatchSemaphore(value: 0)
-  private let thread = Mutex<WorkerThread?>(nil)
+  private let thread = WorkerThread()
 
   /// - Parameter unreadable: Called when an answer cannot be read.
   init(
@@ -43,7 +43,7 @@ final class HistoryReader: SeriesSource, @unchecked Sendable {
   }
 
   func start() {
-    thread.withLock { $0 = WorkerThread { self.run() } }
+    thread.start { self.run() }
   }
 
   func answer(
@@ -67,7 +67,7 @@ final class HistoryReader: SeriesSource, @unchecked Sendable {
     }
     for question in questions { question.body(.failure(.busy)) }
     wake.signal()
-    thread.withLock { $0 }?.join()
+    thread.join()
   }
 
   private func run() {

@@ -125,7 +125,7 @@ final class SeriesScan {
   /// - Parameter body: Says whether it wants more; nil when it would, and has had enough.
   /// - Returns: Whether there may be more that was not looked at.
   private func forEachSample(
-    _ number: Int64, _ open: OpenSeries, from place: SeriesQuery.Place, _ body: (Sample) throws(StorageError) -> Bool?
+    _ number: Int64, _ open: OpenSeries, from place: SeriesQuery.Place, _ body: (Sample) -> Bool?
   ) throws(StorageError) -> Bool {
     var (looked, bytes) = (0, 0)
     func read(_ block: [UInt8], _ start: Int64, _ first: UInt64) throws(StorageError) -> Bool? {
@@ -134,12 +134,8 @@ final class SeriesScan {
       do throws(RecordError) {
         while let sample = try reader.next() {
           looked += 1
-          do throws(StorageError) {
-            guard let wantsMore = try body(sample) else { return nil }
-            if !wantsMore { return false }
-          } catch {
-            throw RecordError(offset: 0, what: "\(error)")
-          }
+          guard let wantsMore = body(sample) else { return nil }
+          if !wantsMore { return false }
         }
       } catch {
         throw .damaged(.init(database.file, "the block at \(start)", "\(error.what) should be there"))
@@ -168,10 +164,10 @@ final class SeriesScan {
     switch place {
     case .time(let time):
       let key = SeriesKey.key(number, time.milliseconds - 1)
-      best = try last(lastBlock, .integer(range.lowerBound), .integer(key)) ?? best
+      best = try lastBlock.integer(for: .integer(range.lowerBound), .integer(key)) ?? best
     case .behind(let revision):
       var low = range.lowerBound
-      var high = try last(lastBlock, .integer(range.lowerBound), .integer(range.upperBound)) ?? low - 1
+      var high = try lastBlock.integer(for: .integer(range.lowerBound), .integer(range.upperBound)) ?? low - 1
       // Keys are in the order of revisions, too.
       while low <= high {
         let middle = low + (high - low) / 2
@@ -186,12 +182,6 @@ final class SeriesScan {
       }
     }
     return best
-  }
-
-  private func last(_ statement: Statement, _ values: Statement.Value...) throws(StorageError) -> Int64? {
-    try statement.begin(values)
-    defer { statement.reset() }
-    return try statement.step() && !statement.isNull(0) ? statement.integer(0) : nil
   }
 
   // MARK: Buckets
@@ -223,7 +213,7 @@ final class SeriesScan {
   ) throws(StorageError) -> Bool {
     let start = rows.start
     let keys: [Statement.Value] = [.integer(number), .integer(tier)]
-    let first = try last(lastBucket, keys[0], keys[1], .integer(start)) ?? start
+    let first = try lastBucket.integer(for: keys[0], keys[1], .integer(start)) ?? start
     try buckets.begin(keys + [.integer(first), .integer(rows.end)])
     defer { buckets.reset() }
     var looked = 0

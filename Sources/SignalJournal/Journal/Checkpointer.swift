@@ -17,7 +17,7 @@ final class Checkpointer: @unchecked Sendable {
   private let phase = Atomic(Phase.idle)
   private let wake = DispatchSemaphore(value: 0)
   private let failed: @Sendable (StorageError) -> Void
-  private let thread = Mutex<WorkerThread?>(nil)
+  private let thread = WorkerThread()
 
   init(_ database: Database, failed: @escaping @Sendable (StorageError) -> Void) {
     self.database = database
@@ -25,7 +25,7 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   func start() {
-    thread.withLock { $0 = WorkerThread { self.run() } }
+    thread.start { self.run() }
   }
 
   /// Begins, unless it is at it.
@@ -44,7 +44,7 @@ final class Checkpointer: @unchecked Sendable {
   func close() {
     phase.store(.closing, ordering: .releasing)
     wake.signal()
-    thread.withLock { $0 }?.join()
+    thread.join()
   }
 
   private func run() {

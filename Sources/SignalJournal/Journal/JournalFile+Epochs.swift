@@ -51,8 +51,7 @@ extension JournalFile {
 
   /// Adds a start, durably, and forgets the oldest.
   func begin(_ generation: Ancestry.Generation) throws(StorageError) {
-    do throws(StorageError) {
-      try database.execute("BEGIN IMMEDIATE")
+    try database.transaction { () throws(StorageError) in
       let number = (try database.integer("SELECT max(number) FROM epoch") ?? 0) + 1
       try database.prepare("INSERT INTO epoch VALUES (?, ?, ?, ?, ?, ?)").run(
         .integer(number), .text(Array(generation.epoch.description.utf8)), .integer(Int64(generation.after.number)),
@@ -60,10 +59,6 @@ extension JournalFile {
         .integer(Int64(generation.checksum(number))))
       try database.prepare("DELETE FROM epoch WHERE number <= ?").run(.integer(number - Int64(Ancestry.limit)))
       try database.execute("UPDATE storage SET closed = NULL")
-      try database.execute("COMMIT")
-    } catch {
-      database.rollBack()
-      throw error
     }
   }
 

@@ -31,17 +31,11 @@ final class JournalFile {
   func append(
     _ row: JournalRow, after place: JournalPlace, deletingThrough unneeded: UInt64? = nil, limit: Int64 = 0
   ) throws(StorageError) -> (end: JournalPlace, deleted: Int64) {
+    guard let unneeded else { return (try insert(row, after: place), 0) }
     var (end, deleted) = (place, Int64(0))
-    do throws(StorageError) {
-      if unneeded != nil { try database.execute("BEGIN IMMEDIATE") }
+    try database.transaction { () throws(StorageError) in
       end = try insert(row, after: place)
-      if let unneeded {
-        deleted = try delete(through: unneeded, limit: limit)
-        try database.execute("COMMIT")
-      }
-    } catch {
-      database.rollBack()
-      throw error
+      deleted = try delete(through: unneeded, limit: limit)
     }
     return (end, deleted)
   }

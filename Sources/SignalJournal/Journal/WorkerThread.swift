@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: MIT
 
 internal import Glibc
+internal import Synchronization
 
 /// A thread of our own, for work that waits for a disk: a pool has threads for those that compute.
 final class WorkerThread: Sendable {
-  private let thread: pthread_t
+  private let thread = Mutex<pthread_t?>(nil)
 
-  /// Starts a thread that calls `body` once.
-  init(_ body: sending @escaping () -> Void) {
+  /// Starts the thread, which calls `body` once; to be called once.
+  func start(_ body: sending @escaping () -> Void) {
     var thread = pthread_t()
     let work = unsafe Unmanaged.passRetained(Work(body))
     // The thread takes the reference over.
     let code = unsafe pthread_create(&thread, nil, { unsafe WorkerThread.run($0) }, unsafe work.toOpaque())
     precondition(code == 0, "The system has no more threads: \(SystemCall.message(code)).")
-    self.thread = thread
+    self.thread.withLock { $0 = thread }
   }
 
-  /// Waits until `body` has returned; to be called once.
+  /// Waits until `body` has returned; a thread that was not started, or has been waited for, is not waited for.
   func join() {
-    _ = pthread_join(thread, nil)
+    let thread = thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    if let thread { _ = pthread_join(thread, nil) }
   }
 
   private static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
-    // The only one that takes the reference that `init` has made.
+    // The only one that takes the reference that `start` has made.
     unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
     return nil
   }

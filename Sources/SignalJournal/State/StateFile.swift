@@ -40,8 +40,7 @@ final class StateFile {
     var next = head
     next.journal = place
     if let (number, time) = changes.signalPlace { (next.signal, next.signaled) = (number, time) }
-    do throws(StorageError) {
-      try database.execute("BEGIN IMMEDIATE")
+    try database.transaction { () throws(StorageError) in
       // In the order of the rows, so that a page is written once.
       for path in changes.properties.keys.sorted() {
         try apply(changes.properties[path] ?? nil, at: path, &next)
@@ -56,19 +55,13 @@ final class StateFile {
         try apply(.lastOperations, StateFile.key(of: holder), operations?.bytes, &next)
       }
       try next.write(database)
-      try database.execute("COMMIT")
-    } catch {
-      database.rollBack()
-      throw error
     }
     head = next
   }
 
   private func apply(_ property: StoredValue?, at path: PropertyPath, _ head: inout StateHead) throws(StorageError) {
     let key = Statement.Value.text(path.bytes)
-    try propertyChecksum.begin(key)
-    let old = try propertyChecksum.step() ? propertyChecksum.integer(0) : nil
-    propertyChecksum.reset()
+    let old = try propertyChecksum.integer(for: key)
     head.replace(old, by: nil)
     guard let property else {
       if old != nil { try propertyDeletion.run(key) }
@@ -126,11 +119,7 @@ final class StateFile {
     var sum: UInt64 = 0
     let properties = try loadProperties(&rows, &sum)
     let items = try loadItems(&rows, &sum)
-    guard rows == head.rows, sum == head.sum else {
-      throw damage(
-        "the tables property and item",
-        rows == head.rows ? "the checksums do not match" : "there are \(rows) rows instead of \(head.rows)")
-    }
+    try head.check(rows: rows, sum: sum, in: database.file)
     return Replica(
       epoch: epoch, revision: head.journal.revision, time: head.journal.time, properties: properties,
       signals: KeptSignals(number: head.signal, time: head.signaled, messages: items.signals), timers: items.timers,

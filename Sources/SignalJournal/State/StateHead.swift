@@ -64,6 +64,16 @@ struct StateHead: Equatable {
     if try statement.step() { throw .damaged(.init(database.file, "the table state", "it has two rows")) }
   }
 
+  /// Refuses tables that have not the rows that it says.
+  func check(rows: Int64, sum: UInt64, in file: String) throws(StorageError) {
+    guard rows == self.rows, sum == self.sum else {
+      throw .damaged(
+        .init(
+          file, "the tables property and item",
+          rows == self.rows ? "the checksums do not match" : "there are \(rows) rows instead of \(self.rows)"))
+    }
+  }
+
   /// Puts it in the place of what is there.
   func write(_ database: Database) throws(StorageError) {
     try database.execute("DELETE FROM state")

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// It leaves as much in the journal as the store keeps for those who resume: read at a start, these records are the history
 /// again, each change with what it has displaced, which only the state before them can tell.
-// The files are used by the thread only; everything else is shared as it may be.
+// Unchecked: the files are not Sendable, and used by the thread only. What others use is behind a lock, atomic or constant.
 final class StateKeeper: @unchecked Sendable {
   private struct Wish {
     var isWanted = false
@@ -27,7 +27,7 @@ final class StateKeeper: @unchecked Sendable {
   private let failed: @Sendable (StorageError) -> Void
   private let wish = Mutex(Wish())
   private let wake = DispatchSemaphore(value: 0)
-  private let thread = Mutex<WorkerThread?>(nil)
+  private let thread = WorkerThread()
   private let result = Mutex<StorageError?>(nil)
 
   init(
@@ -45,7 +45,7 @@ final class StateKeeper: @unchecked Sendable {
   }
 
   func start() {
-    thread.withLock { $0 = WorkerThread { self.run() } }
+    thread.start { self.run() }
   }
 
   /// Whether so much is in the journal that a part of it should go over into the state.
@@ -72,7 +72,7 @@ final class StateKeeper: @unchecked Sendable {
       wish.isFailed = isFailed
     }
     wake.signal()
-    thread.withLock { $0 }?.join()
+    thread.join()
     return result.withLock { $0 }
   }
 

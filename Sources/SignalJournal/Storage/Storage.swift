@@ -11,7 +11,7 @@ package final class Storage: Sendable {
   package var history: (any SeriesSource)? { reader }
   private let reader: HistoryReader?
   private let lock: Mutex<FolderLock?>
-  private let thread: Mutex<WorkerThread?>
+  private let thread = WorkerThread()
   private let failure = Mutex<StorageError?>(nil)
 
   init(
@@ -57,16 +57,13 @@ package final class Storage: Sendable {
       history: history, checkpointer: checkpointer)
     self.journal = journal
     self.lock = Mutex(lock)
-    thread = Mutex(nil)
     keeper.start()
     history?.start()
     reader?.start()
     checkpointer.start()
-    thread.withLock { thread in
-      thread = WorkerThread { [self] in
-        let result = writer.run()
-        failure.withLock { $0 = result }
-      }
+    thread.start { [self] in
+      let result = writer.run()
+      failure.withLock { $0 = result }
     }
   }
 
@@ -75,11 +72,6 @@ package final class Storage: Sendable {
   /// - Returns: Why not everything was written; nil when it was.
   @discardableResult
   package func close() -> StorageError? {
-    let thread = thread.withLock { thread in
-      defer { thread = nil }
-      return thread
-    }
-    guard let thread else { return failure.withLock { $0 } }
     reader?.close()
     journal.endWriting()
     thread.join()

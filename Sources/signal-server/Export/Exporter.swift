@@ -44,7 +44,7 @@ struct Exporter {
       try body(
         answer.tree.elements(of: list).compactMap { node in
           let timer = Members(tree: answer.tree, node: node)
-          guard let path = timer.string("timer") ?? timer.string("path"), let message = timer.text("message") else {
+          guard let path = timer.string("path"), let message = timer.text("message") else {
             return nil
           }
           if let every = timer.string("every") {

@@ -60,7 +60,7 @@ enum FolderServer {
 
   /// A new folder that only this user can enter.
   private static func makePlace() throws(Failure) -> String {
-    let parent = ProcessEnvironment.variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    let parent = ProcessEnvironment.temporaryFolder
     var name = Array("\(parent)/signal-server.XXXXXX".utf8CString)
     // The letters are replaced in place.
     let isMade = unsafe name.withUnsafeMutableBufferPointer { buffer in

@@ -29,8 +29,7 @@ struct BackupVerb: ParsableCommand {
     guard !Terminal.isOutput else {
       throw Failure(.usage, "a backup is not for a terminal: redirect it, or name a file")
     }
-    let parent = ProcessEnvironment.variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-    let copy = "\(parent)/signal-server-backup.\(getpid())"
+    let copy = "\(ProcessEnvironment.temporaryFolder)/signal-server-backup.\(getpid())"
     let backup = try Failure.ofStorage { () throws(StorageError) in try Backup(of: folder, to: copy) }
     // The file is gone with its name as soon as it has been opened.
     let descriptor = unsafe open(copy, O_RDONLY | O_CLOEXEC)

@@ -91,7 +91,7 @@ struct HistoryVerb: ParsableCommand {
         fields: [("Accept", csv ? "text/csv" : "application/x-ndjson")])
       try body(response.body)
       guard let next = response.value("Signal-Next") else { return response.value("Signal-Revision") }
-      query[0].value = next.removingPercentEncoding
+      query[0].value = Array(next.utf8).withView { try? PercentEncoding.string($0) } ?? next
     }
   }
 
@@ -103,22 +103,5 @@ struct HistoryVerb: ParsableCommand {
     var watcher = Watcher(
       command, output: json ? .events : .lines(style, tellsAll: Terminal.isOutput), in: .process(try client.url()))
     try watcher.run()
-  }
-}
-
-extension String {
-  /// What a percent-encoded text of ASCII stands for; what is not encoded stays.
-  fileprivate var removingPercentEncoding: String {
-    var bytes: [UInt8] = []
-    var rest = utf8[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let value = UInt8(String(rest.prefix(2)) ?? "", radix: 16) {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
