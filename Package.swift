@@ -43,12 +43,13 @@ let package = Package(
       name: "SignalJournal", dependencies: ["CSQLite", "JSON", "SignalStore", "Signals"], exclude: ["README.md"],
       swiftSettings: strict),
     .target(name: "CReadiness"),
-    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .target(name: "CTLS", dependencies: ["COpenSSL"]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
       name: "SignalHTTP",
       // Signals too, though SignalStore exports it: what is inlined from it here has to be compiled anew when it changes.
-      dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore", "Signals"],
+      dependencies: ["CEL", "COpenSSL", "CReadiness", "CTLS", "JSON", "SignalStore", "Signals"],
       exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
       resources: [
         .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What SignalHTTP uses of OpenSSL's libcrypto: the SHA-1 of the WebSocket handshake (RFC 6455 section 4.2.2). */
+/* What SignalHTTP uses of OpenSSL itself: the SHA-1 of the WebSocket handshake (RFC 6455 section 4.2.2). TLS is CTLS. */
 #ifndef COPENSSL_H
 #define COPENSSL_H
 

@@ -29,18 +29,19 @@ public final class Server: Sendable {
     let loops: [EventLoop]
     let endpoints: [Endpoint]
     let address: SocketAddress?
-    let listening: ServedHosts.Listening
   }
 
   private struct State {
     var phase = Phase.idle
     var drainTimeout: Duration
     var waiters: [CheckedContinuation<Void, Never>] = []
+    var certificates: [TLSContext.CertificateInfo] = []
   }
 
   /// What the server was made with.
   public let configuration: ServerConfiguration
   private let makeHandler: HandlerFactory
+  private let tickets = TLSTickets()
   private let state: Mutex<State>
 
   /// A server whose requests are answered by `handler`, which is called on the connection's loop and must not block.
@@ -66,6 +67,9 @@ public final class Server: Sendable {
   /// The first TCP address among them; nil when there is none.
   public var address: SocketAddress? { running?.address }
 
+  /// The certificates of all listeners, as they have been read last.
+  package var certificates: [TLSContext.CertificateInfo] { state.withLock { $0.certificates } }
+
   private var running: Running? {
     state.withLock { state in
       switch state.phase {
@@ -77,21 +81,29 @@ public final class Server: Sendable {
 
   /// Binds, and serves from now on.
   ///
-  /// - Throws: `SystemError` when an address cannot be resolved or bound; nothing is left running then.
-  public func start() throws(SystemError) {
+  /// - Throws: When an address cannot be resolved or bound, or a certificate cannot be used; nothing is left running then.
+  public func start() throws(ServerError) {
     precondition(
       (1...ServerConfiguration.mostListeners).contains(configuration.listeners.count),
       "A server has from 1 to \(ServerConfiguration.mostListeners) listeners.")
-    var sockets: [BoundSocket] = []
-    for listener in configuration.listeners {
-      sockets.append(
-        try BoundSocket(
-          listener.endpoint, mode: listener.mode, backlog: Int32(clamping: configuration.limits.acceptQueue)))
+    let listeners: [OpenedListener]
+    let sockets: [BoundSocket]
+    let loops: [EventLoop]
+    do throws(TLSError) {
+      listeners = try openListeners()
+    } catch {
+      throw .tls(error)
     }
-    let loops = try makeLoops()
+    do throws(SystemError) {
+      sockets = try bind()
+      loops = try makeLoops()
+    } catch {
+      throw .system(error)
+    }
+    let endpoints = sockets.map(\.endpoint)
     let running = Running(
-      loops: loops, endpoints: sockets.map(\.endpoint), address: sockets.lazy.compactMap(\.address).first,
-      listening: listening(on: sockets))
+      loops: loops, endpoints: endpoints, address: sockets.lazy.compactMap(\.address).first)
+    let listening = listening(on: endpoints, listeners)
     let isFirst = state.withLock { state in
       guard case .idle = state.phase else { return false }
       state.phase = .serving(running)
@@ -105,7 +117,8 @@ public final class Server: Sendable {
         let connections = LoopConnections(
           limits: configuration.limits, observer: configuration.observer, count: count)
         loop.setAcceptor(
-          Acceptor(handler: makeHandler(running.listening, loop), connections: connections, all: counts))
+          Acceptor(
+            handler: makeHandler(listening, loop), listeners: listeners, connections: connections, all: counts))
       }
     }
     // The listeners are made on their loop; until then the system's queues hold who comes.
@@ -124,6 +137,25 @@ public final class Server: Sendable {
         loop.startListening(listener)
       }
     }
+  }
+
+  /// Reads the files of all listeners.
+  private func openListeners() throws(TLSError) -> [OpenedListener] {
+    var listeners: [OpenedListener] = []
+    for listener in configuration.listeners { listeners.append(try OpenedListener(listener, tickets: tickets)) }
+    let certificates = listeners.flatMap { $0.tls?.certificates ?? [] }
+    state.withLock { $0.certificates = certificates }
+    return listeners
+  }
+
+  private func bind() throws(SystemError) -> [BoundSocket] {
+    var sockets: [BoundSocket] = []
+    for listener in configuration.listeners {
+      sockets.append(
+        try BoundSocket(
+          listener.endpoint, mode: listener.mode, backlog: Int32(clamping: configuration.limits.acceptQueue)))
+    }
+    return sockets
   }
 
   private func makeLoops() throws(SystemError) -> [EventLoop] {
@@ -146,12 +178,13 @@ public final class Server: Sendable {
     return loops
   }
 
-  /// What requests may call the server because of where it listens: on any of its listeners, by the names of all.
-  private func listening(on sockets: [BoundSocket]) -> ServedHosts.Listening {
-    var names: [String] = []
+  /// What requests may call the server because of where it listens, and of what its certificates say: on any of its
+  /// listeners, by the names of all.
+  private func listening(on endpoints: [Endpoint], _ listeners: [OpenedListener]) -> ServedHosts.Listening {
+    var names = listeners.flatMap { $0.tls?.names ?? [] }
     var isEverywhere = false
-    for (listener, socket) in zip(configuration.listeners, sockets) {
-      guard case .tcp(let asked, _) = listener.endpoint, case .tcp(let host, _) = socket.endpoint else { continue }
+    for (listener, endpoint) in zip(configuration.listeners, endpoints) {
+      guard let asked = listener.endpoint.hostAndPort?.host, let host = endpoint.hostAndPort?.host else { continue }
       if host == "0.0.0.0" || host == "::" {
         isEverywhere = true
       } else {
@@ -169,24 +202,30 @@ public final class Server: Sendable {
 
   /// Gives the connections that are accepted from now on other limits, another observer and another handler.
   ///
+  /// The files of the listeners are read again.
+  ///
   /// - Parameter handler: Makes the handler of a loop from the one that it has.
+  /// - Throws: `TLSError` when a certificate or a key cannot be used; everything stays as it was then.
   func reload(
     limits: Limits, observer: (@Sendable (ServerEvent) -> Void)?,
     handler: @escaping @Sendable (any RequestHandler, ServedHosts.Listening, isolated EventLoop) -> any RequestHandler
-  ) {
+  ) throws(TLSError) {
+    let listeners = try openListeners()
     let running: Running? = state.withLock { state in
       guard case .serving(let running) = state.phase else { return nil }
       state.drainTimeout = limits.drainTimeout
       return running
     }
     guard let running else { return }
+    let listening = listening(on: running.endpoints, listeners)
     for loop in running.loops {
       loop.submit { loop in
         guard let acceptor = loop.acceptor as? Acceptor else { return }
         loop.setSweep(milliseconds: limits.sweepMilliseconds)
         loop.setAcceptor(
           acceptor.successor(
-            handler: handler(acceptor.handler, running.listening, loop), limits: limits, observer: observer))
+            handler: handler(acceptor.handler, listening, loop), listeners: listeners, limits: limits,
+            observer: observer))
       }
     }
   }
@@ -194,7 +233,7 @@ public final class Server: Sendable {
   /// Starts, if that has not been done, and returns when the server has shut down.
   ///
   /// Cancelling the task shuts down.
-  public func run() async throws(SystemError) {
+  public func run() async throws(ServerError) {
     let isIdle = state.withLock { if case .idle = $0.phase { true } else { false } }
     if isIdle { try start() }
     await withTaskCancellationHandler {
@@ -237,6 +276,25 @@ public final class Server: Sendable {
     }
     for loop in loops { loop.submit { $0.stop() } }
     for waiter in waiters { waiter.resume() }
+  }
+}
+
+/// Why a server has not started.
+public enum ServerError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// An address cannot be resolved or bound, or the system has no room for a loop.
+  case system(SystemError)
+  /// A certificate or a key cannot be used.
+  case tls(TLSError)
+
+  /// Whether an address is taken by another process.
+  public var isAddressInUse: Bool { if case .system(let error) = self { error.isAddressInUse } else { false } }
+
+  /// One line for the operator.
+  public var description: String {
+    switch self {
+    case .system(let error): error.description
+    case .tls(let error): error.description
+    }
   }
 }
 

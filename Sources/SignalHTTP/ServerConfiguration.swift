@@ -63,10 +63,22 @@ public struct ListenerConfiguration: Sendable, Equatable {
   public var endpoint: Endpoint
   /// The permissions of a unix socket: connecting needs that to write.
   public var mode: UInt16
+  /// How TLS is spoken at an endpoint that has it, which needs this; without meaning at others.
+  public var tls: TLSConfiguration?
+  /// Where requests are sent instead of being served: the origin of a listener with TLS, such as
+  /// `https://live.example`; nil serves them.
+  ///
+  /// GET and HEAD are answered 308 (RFC 9110 §15.4.9), others 403 `tls_required`, because they have said in the clear
+  /// already what they should not.
+  public var redirect: String?
 
   /// A listener with defaults for what is not given.
-  public init(_ endpoint: Endpoint, mode: UInt16 = defaultMode) {
+  public init(
+    _ endpoint: Endpoint, mode: UInt16 = defaultMode, tls: TLSConfiguration? = nil, redirect: String? = nil
+  ) {
     self.endpoint = endpoint
     self.mode = mode
+    self.tls = tls
+    self.redirect = redirect
   }
 }

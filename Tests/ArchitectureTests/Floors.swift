@@ -12,7 +12,9 @@ enum Floors {
     "Signals": ["Synchronization", "Dispatch", "Glibc"],
     "SignalStore": ["JSON", "Signals", "Synchronization", "Dispatch", "Glibc"],
     "SignalJournal": ["JSON", "Signals", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CSQLite"],
-    "SignalHTTP": ["JSON", "CEL", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL"],
+    "SignalHTTP": [
+      "JSON", "CEL", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL", "CTLS",
+    ],
     "signal-server": [
       "JSON", "CEL", "SignalStore", "SignalHTTP", "SignalJournal", "ArgumentParser", "Logging", "FoundationEssentials",
       "Synchronization",
@@ -35,23 +37,26 @@ enum Floors {
     "HTTP": Folder(imports: [], uses: ["Bytes"]),
     "WebSocket": Folder(imports: [], uses: ["Bytes"]),
     "Memory": Folder(imports: ["Synchronization"], uses: ["System"]),
+    "Transport": Folder(imports: ["Glibc", "CTLS"], uses: ["System", "Bytes"]),
     "Loop": Folder(
-      imports: ["Dispatch", "Synchronization", "Glibc", "CReadiness"], uses: ["Memory", "System", "Bytes"]),
+      imports: ["Dispatch", "Synchronization", "Glibc", "CReadiness"],
+      uses: ["Memory", "Transport", "System", "Bytes"]),
     "Connection": Folder(
-      imports: ["Synchronization"], uses: ["Loop", "Memory", "WebSocket", "HTTP", "Bytes", "System", ""]),
+      imports: ["Synchronization"],
+      uses: ["Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", "System", ""]),
     // The hub writes frames, once for all who get them, and its methods run on a loop; it knows no connection.
     "Hub": Folder(
       imports: ["SignalStore", "CEL", "JSON", "Synchronization"], uses: ["Loop", "WebSocket", "Bytes"]),
     "API": Folder(
       imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
-      uses: ["Hub", "Connection", "Loop", "Memory", "WebSocket", "HTTP", "Bytes", ""]),
+      uses: ["Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", ""]),
     "Client": Folder(
-      imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["System", "WebSocket", "HTTP", "Bytes"]),
+      imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["Transport", "System", "WebSocket", "HTTP", "Bytes"]),
     "Load": Folder(
-      imports: [], uses: ["Client", "Connection", "Loop", "WebSocket", "Bytes", "System", ""]),
+      imports: [], uses: ["Client", "Connection", "Loop", "Transport", "WebSocket", "Bytes", "System", ""]),
     "": Folder(
       imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
-      uses: ["API", "Hub", "Connection", "Loop", "Memory", "WebSocket", "HTTP", "Bytes", "System"]),
+      uses: ["API", "Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", "System"]),
   ]
 
   /// What a single file may import beyond its module or folder, and why.

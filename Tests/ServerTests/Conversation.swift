@@ -52,7 +52,8 @@ final class Conversation {
     switch line.step {
     case .open(let target):
       sockets[line.client] = try WebSocketClient(
-        .tcp(host: "127.0.0.1", port: server.port), target: real(target), timeout: LiveClient.patience)
+        TestTransport.endpoint(port: server.port), target: real(target), tls: TestTransport.trust,
+        timeout: LiveClient.patience)
     case .stream(let target, let fields):
       streams[line.client] = try EventStreamClient(
         server, query: real(String(target.dropFirst("/events?".count))), fields: fields.map { ($0, real($1)) })

@@ -13,7 +13,8 @@ import Testing
     for target in ["/events?match=**", "/properties/a"] {
       for accept in ["", "Upgrade: websocket\r\nConnection: Upgrade\r\n"] {
         for _ in 0..<100 {
-          let socket = try BlockingSocket(.tcp(host: "127.0.0.1", port: server.port), timeout: LiveClient.patience)
+          let socket = try BlockingSocket(
+            TestTransport.endpoint(port: server.port), tls: TestTransport.trust, timeout: LiveClient.patience)
           let request =
             "GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(accept)Sec-WebSocket-Version: 13\r\n"
             + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"

@@ -66,7 +66,8 @@ import Testing
     let http = Set(HTTPParseError.allCases.map(\.problemCode))
     // What sessions refuse that is not a fault of the request's bytes.
     let sessions: Set = [
-      "bad_handshake", "request_timeout", "response_timeout", "too_many_connections", "upgrade_required",
+      "bad_handshake", "request_timeout", "response_timeout", "tls_required", "too_many_connections",
+      "upgrade_required",
     ]
     #expect(try Set(documented().keys) == api.union(http).union(sessions))
   }

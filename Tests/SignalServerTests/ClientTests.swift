@@ -19,13 +19,10 @@ struct ServerURLTests {
   }
 
   @Test(arguments: [
-    (
-      "https://a",
-      "--server: 'https://a' needs TLS, which is not spoken here yet; use http:// and a proxy in between"
-    ),
-    ("a:8080", "--server: 'a:8080' is not a URL that begins with http:// or unix:/"),
-    ("", "--server: '' is not a URL that begins with http:// or unix:/"),
-    ("ws://a", "--server: 'ws://a' is not a URL that begins with http:// or unix:/"),
+    ("https://a:0", "--server: 'https://a:0' has no port from 1 to 65535 behind its colon"),
+    ("a:8080", "--server: 'a:8080' is not a URL that begins with http://, https:// or unix:/"),
+    ("", "--server: '' is not a URL that begins with http://, https:// or unix:/"),
+    ("ws://a", "--server: 'ws://a' is not a URL that begins with http://, https:// or unix:/"),
     ("http://", "--server: 'http://' has no host"),
     ("http://:80", "--server: 'http://:80' has no host"),
     ("http://a b", "--server: 'http://a b' has no host"),

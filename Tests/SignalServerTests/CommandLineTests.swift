@@ -221,7 +221,7 @@ struct CommandLineTests {
         ["set", "a", "1", "--if-absent", "--if-match", "x"], 64,
         "signal-server: --if-match and --if-absent exclude each other\n"
       ),
-      (["get", "a", "--server", "https://a"], 64, nil),
+      (["get", "a", "--server", "ftp://a"], 64, nil),
       (["watch"], 64, nil),
       (["serve", "--host", "192.0.2.1", "--port", "0"], 71, nil),
     ] as [([String], Int32, String?)])

@@ -43,6 +43,42 @@ struct ListenSettingTests {
     #expect(try resolved(nil, [:], ["--listen", urls.joined(separator: ", ")]).listen == listeners)
   }
 
+  @Test func `listeners with TLS have certificates of their own, or those of all`() throws {
+    let settings = try resolved(
+      """
+      tls: {certificates: [all.pem], client-ca: ca.pem, client-certificate: optional, profile: modern}
+      listen:
+        - url: https://0.0.0.0:8443
+        - url: https://[::1]:8444
+          certificates: [a.pem, b.pem]
+          keys: [a.key, b.key]
+          client-ca: devices.pem
+        - url: http://0.0.0.0:80
+          redirect: https://live.example
+      """)
+    let all = TLSConfiguration(
+      certificates: [TLSConfiguration.Certificate(chain: "all.pem")], clientAuthorities: "ca.pem",
+      clientCertificates: .optional, profile: .modern)
+    let own = TLSConfiguration(
+      certificates: [.init(chain: "a.pem", key: "a.key"), .init(chain: "b.pem", key: "b.key")],
+      clientAuthorities: "devices.pem", clientCertificates: .required, profile: .modern)
+    #expect(
+      settings.listeners == [
+        ListenerConfiguration(.tls(host: "0.0.0.0", port: 8443), tls: all),
+        ListenerConfiguration(.tls(host: "::1", port: 8444), tls: own),
+        ListenerConfiguration(.tcp(host: "0.0.0.0", port: 80), redirect: "https://live.example"),
+      ])
+    #expect(
+      settings.certificateFiles == ["a.key", "a.pem", "all.pem", "b.key", "b.pem", "ca.pem", "devices.pem"])
+    #expect(ServerURL(listeningWith: settings).description == "https://0.0.0.0:8443")
+    let flags = ["--listen", "https://a:1", "--tls-certificates", "a.pem,b.pem", "--tls-keys", "a.key, b.key"]
+    #expect(try resolved(nil, [:], flags).listeners[0].tls?.certificates == own.certificates)
+    var listed = Settings()
+    listed.listen = settings.listen
+    let row = try #require(Settings.byName["listen"])
+    #expect(try resolved("listen: \(row.text(in: listed))\ntls: {certificates: [x]}").listen == settings.listen)
+  }
+
   @Test func `without it, host and port are the one listener`() throws {
     #expect(
       try resolved("host: \"::1\"\nport: 9\nlisten: []").listeners
@@ -67,15 +103,15 @@ struct ListenSettingTests {
       ),
       (
         "listen:\n  - mode: 0600", [:],
-        "listen[0].url: has no value; expected a URL such as http://127.0.0.1:8080 or unix:/run/signal/socket (f.yaml:2)"
+        "listen[0].url: has no value; expected a URL such as http://127.0.0.1:8080, https://[::]:8443 or unix:/run/signal/socket (f.yaml:2)"
       ),
       (
         "listen:\n  - url:", [:],
-        "listen[0].url: has no value; expected a URL such as http://127.0.0.1:8080 or unix:/run/signal/socket (f.yaml:2)"
+        "listen[0].url: has no value; expected a URL such as http://127.0.0.1:8080, https://[::]:8443 or unix:/run/signal/socket (f.yaml:2)"
       ),
       (
         "listen:\n  - url: [a]", [:],
-        "listen[0].url: '[a]' is not a URL such as http://127.0.0.1:8080 or unix:/run/signal/socket (f.yaml:2)"
+        "listen[0].url: '[a]' is not a URL such as http://127.0.0.1:8080, https://[::]:8443 or unix:/run/signal/socket (f.yaml:2)"
       ),
       ("listen:\n  - url: http://a:1\n    mode: 0600", [:], "listen[0].mode: is for unix sockets only (f.yaml:3)"),
       (
@@ -92,7 +128,47 @@ struct ListenSettingTests {
       ),
       (
         "listen:\n  - url: https://a", [:],
-        "listen[0].url: 'https://a' needs TLS, which is not spoken here yet; use http:// and a proxy in between (f.yaml:2)"
+        "listen: has https://a:443, which needs a certificate: set tls.certificates (f.yaml:1)"
+      ),
+      (
+        "listen: [https://a]", [:],
+        "listen: has https://a:443, which needs a certificate: set tls.certificates (f.yaml:1)"
+      ),
+      (
+        "listen:\n  - url: http://a\n    certificates: [a.pem]", [:],
+        "listen[0].certificates: is for https URLs only (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: https://a\n    keys: [a.pem]", [:],
+        "listen[0].keys: needs certificates beside it (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: https://a\n    certificates: [a, b]\n    keys: [a]", [:],
+        "listen[0].keys: must name one file for each certificate, or none when the keys are in the same files (f.yaml:4)"
+      ),
+      (
+        "listen:\n  - url: https://a\n    certificates: [a]\n    client-certificate: maybe\n    client-ca: b", [:],
+        "listen[0].client-certificate: 'maybe' is not one of none, optional, required (f.yaml:4)"
+      ),
+      (
+        "listen:\n  - url: https://a\n    certificates: [a]\n    client-certificate: optional", [:],
+        "listen[0].client-certificate: needs client-ca, the authorities that sign them (f.yaml:4)"
+      ),
+      (
+        "listen:\n  - url: http://a\n    redirect: live.example", [:],
+        "listen[0].redirect: 'live.example' is not an origin such as https://live.example (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: https://a\n    certificates: [a]\n    redirect: https://b", [:],
+        "listen[0].redirect: is for http URLs only (f.yaml:4)"
+      ),
+      (
+        "tls:\n  certificates: [a]\n  keys: [b, c]", [:],
+        "tls.keys: must name one file for each certificate, or none when the keys are in the same files (f.yaml:3)"
+      ),
+      (
+        "tls:\n  client-certificate: required", [:],
+        "tls.client-certificate: needs tls.client-ca, the authorities that sign them (f.yaml:2)"
       ),
       (
         "listen:\n  - url: unix:s", [:],

@@ -33,7 +33,8 @@ struct SettingsReloadTests {
     #expect(fixed.isDisjoint(with: ["hosts", "origins", "log.level", "http.connections", "websocket.message-bytes"]))
     for setting in Settings.table {
       let other = [
-        "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "debug", "json", "true",
+        "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "optional", "modern", "debug",
+        "json", "true",
         "a raw 1d",
       ].lazy
         .compactMap { text -> Settings? in

@@ -74,7 +74,9 @@ struct PrecedenceTests {
     if setting.name == "data.history" { return "a raw 1d" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
-    let candidates = ["7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77", "true"]
+    let candidates = [
+      "modern", "optional", "7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77", "true",
+    ]
     return candidates.first { candidate in
       var settings = Settings()
       return candidate != text && setting.assign([candidate], &settings) && settings != Settings()
@@ -93,6 +95,8 @@ struct PrecedenceTests {
       // Some settings go together with another one.
       let flags =
         switch name {
+        case "tls.keys": start.flags + ["--tls-certificates", "a.pem"]
+        case "tls.client-certificate": start.flags + ["--tls-client-ca", "a.pem"]
         case "data.history": start.flags + ["--data-dir", "d"]
         case "websocket.idle-timeout": start.flags + ["--websocket-ping-interval", "1s"]
         case "data.read-only": start.flags + ["--data-dir", "data"]
@@ -195,8 +199,11 @@ struct RefusalTests {
         "unknown setting 'http.head_bytes' (f.yaml:2); did you mean http.head-bytes?"
       ),
       (Start(file: "head-bytes: 1KiB"), "unknown setting 'head-bytes' (f.yaml:1); did you mean http.head-bytes?"),
-      (Start(file: "tls:\n  certificate: x"), "unknown setting 'tls.certificate' (f.yaml:2)"),
-      (Start(file: "tls:"), "unknown setting 'tls' (f.yaml:1)"),
+      (
+        Start(file: "tls:\n  certificate: x"),
+        "unknown setting 'tls.certificate' (f.yaml:2); did you mean tls.certificates?"
+      ),
+      (Start(file: "tlz:"), "unknown setting 'tlz' (f.yaml:1)"),
       (Start(file: "port:\n  x: 1"), "unknown setting 'port.x' (f.yaml:2); did you mean port?"),
       (Start(file: "http: 1"), "http: is a group of settings and has no value of its own (f.yaml:1)"),
       (Start(file: "port:"), "port: has no value; expected an integer from 0 to 65535 (f.yaml:1)"),
@@ -244,7 +251,10 @@ struct RefusalTests {
         Start(environment: ["SIGNAL_HTTP_HEADBYTES": "1"]),
         "unknown variable 'SIGNAL_HTTP_HEADBYTES' (environment); did you mean SIGNAL_HTTP_HEAD_BYTES?"
       ),
-      (Start(environment: ["SIGNAL_TLS_KEY": "1"]), "unknown variable 'SIGNAL_TLS_KEY' (environment)"),
+      (
+        Start(environment: ["SIGNAL_TLS_KEY": "1"]),
+        "unknown variable 'SIGNAL_TLS_KEY' (environment); did you mean SIGNAL_TLS_KEYS?"
+      ),
       (
         Start(environment: ["SIGNAL_SERVER_PORT": "80"]),
         "unknown variable 'SIGNAL_SERVER_PORT' (environment)"

@@ -86,7 +86,7 @@ struct TerminalTests {
     }
   }
 
-  @Test(arguments: ["https://127.0.0.1:1", "http://127.0.0.1:1/prefix"])
+  @Test(arguments: ["ftp://127.0.0.1:1", "http://127.0.0.1:1/prefix"])
   func `a server that cannot be spoken to is refused in one line`(url: String) throws {
     for arguments in [["get", "a", "--server", url], ["watch", "a", "--server", url], ["list", "--server", url]] {
       let run = try Program.run(arguments)

@@ -10,7 +10,8 @@ package final class ApplicationServer: Sendable {
   package init(
     limits: Limits = Limits(), loops: Int = 2, handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> HTTPReply
   ) throws {
-    server = Server(ServerConfiguration(port: 0, loops: loops, limits: limits), handler: handler)
+    server = Server(
+      ServerConfiguration(listeners: [TestTransport.listener], loops: loops, limits: limits), handler: handler)
     try server.start()
     port = server.address?.port ?? 0
   }
@@ -30,7 +31,8 @@ package final class ApplicationServer: Sendable {
     RawWebSocket(
       server: self,
       socket: try WebSocketClient(
-        .tcp(host: "127.0.0.1", port: port), target: "/", subprotocols: subprotocols, timeout: LiveClient.patience))
+        TestTransport.endpoint(port: port), target: "/", tls: TestTransport.trust, subprotocols: subprotocols,
+        timeout: LiveClient.patience))
   }
 }
 

@@ -46,7 +46,8 @@ package final class EventStreamClient {
   ) throws {
     self.server = server
     let socket = try BlockingSocket(
-      .tcp(host: "127.0.0.1", port: server.port), timeout: LiveClient.patience, receiveBuffer: receiveBuffer)
+      TestTransport.endpoint(port: server.port), tls: TestTransport.trust, timeout: LiveClient.patience,
+      receiveBuffer: receiveBuffer)
     http = HTTPClient(socket, authority: "127.0.0.1:\(server.port)")
     response = try http.open("GET", "/events?\(query)", fields: fields, timeout: LiveClient.patience)
   }

@@ -31,7 +31,8 @@ package final class LiveClient {
   package init(_ server: TestServer, query: String = "", receiveBuffer: Int32? = nil) throws {
     self.server = server
     socket = try WebSocketClient(
-      .tcp(host: "127.0.0.1", port: server.port), target: query.isEmpty ? "/events" : "/events?\(query)",
+      TestTransport.endpoint(port: server.port), target: query.isEmpty ? "/events" : "/events?\(query)",
+      tls: TestTransport.trust,
       timeout: Self.patience, receiveBuffer: receiveBuffer)
     guard let hello = try Self.receive(socket) else { throw Failure.silence }
     self.hello = hello

@@ -23,7 +23,8 @@ package final class RawClient {
   private init(port: UInt16, keeping server: AnyObject, receiveBuffer: Int32?) throws {
     self.server = server
     let socket = try BlockingSocket(
-      .tcp(host: "127.0.0.1", port: port), timeout: LiveClient.patience, receiveBuffer: receiveBuffer)
+      TestTransport.endpoint(port: port), tls: TestTransport.trust, timeout: LiveClient.patience,
+      receiveBuffer: receiveBuffer)
     http = HTTPClient(socket, authority: "127.0.0.1:\(port)")
   }
 

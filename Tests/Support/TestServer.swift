@@ -21,7 +21,9 @@ package final class TestServer: Sendable {
     var live = live
     if live.hosts.isEmpty { live.hosts = hosts }
     server = Server(
-      ServerConfiguration(port: 0, loops: loops, limits: limits, observer: observer), store: store, live: live,
+      ServerConfiguration(
+        listeners: [TestTransport.listener], loops: loops, limits: limits, observer: observer), store: store,
+      live: live,
       series: series)
     try server.start()
     port = server.address?.port ?? 0
@@ -86,4 +88,9 @@ extension PropertyStore {
     for stored in snapshot().scan() { contents[stored.path.description] = stored.value.description }
     return contents
   }
+}
+
+extension ServerError {
+  /// The system's number of what went wrong; nil when it was not the system.
+  package var code: Int32? { if case .system(let error) = self { error.code } else { nil } }
 }

@@ -26,18 +26,18 @@ struct OriginPolicy {
         "ETag, Last-Modified, Location, Signal-Expires, Signal-Next, Signal-Revision, Signal-Watchers")
       return
     }
-    if origin.matches(host: head.host, port: head.port) { return }
+    if origin.matches(host: head.host, port: head.port, isSecured: head.isSecured) { return }
     let isSafe = head.knownMethod == .get || head.knownMethod == .head || head.knownMethod == .options
     if isSafe && !head.wantsUpgrade { return }
     throw .problem(
       Problem(
         .originRefused,
-        "The origin \"\(origin.bytes.string)\" is neither that of \"Host\" (http://\(authority(of: head))) nor listed in "
+        "The origin \"\(origin.bytes.string)\" is neither that of \"Host\" (\(authority(of: head))) nor listed in "
           + "the setting \"origins\"; a proxy on the way has to pass \"Host\" on as it came."))
   }
 
   private func authority(of head: borrowing RequestHead) -> String {
-    head.host.string + (head.port.map { ":\($0)" } ?? "")
+    (head.isSecured ? "https://" : "http://") + head.host.string + (head.port.map { ":\($0)" } ?? "")
   }
 
   /// Whether the request comes from a listed page of another origin, so that a preflight has to be answered.

@@ -35,14 +35,16 @@ extension Server {
   /// Holds connections that are accepted from now on to other limits, and all requests that follow to other `hosts` and
   /// `origins`; what is established keeps what it has.
   ///
-  /// Of the configuration its limits and its observer count: where a server listens, and on how many loops, is settled
+  /// Files of certificates and keys are read again; connections that are there keep what they have agreed upon. Of the configuration its limits and its observer count: where a server listens, and on how many loops, is settled
   /// when it starts, and so are the store's limits, `acceptQueue`, and what a loop's hub is made with: `bookmarkInterval`,
   /// `snapshotBytes`, `turnProperties`, `deadbandPaths` and `conflatedBytes`, which have to be as they were.
   ///
   /// Does nothing before the start and once shutdown has begun. May be called from anywhere.
-  public func reload(_ configuration: ServerConfiguration, live: LiveConfiguration) {
+  ///
+  /// - Throws: `TLSError` when one of these files cannot be used; everything stays as it was then.
+  public func reload(_ configuration: ServerConfiguration, live: LiveConfiguration) throws(TLSError) {
     let (limits, observer) = (configuration.limits, configuration.observer)
-    reload(limits: limits, observer: observer) { handler, listening, _ in
+    try reload(limits: limits, observer: observer) { handler, listening, _ in
       guard let api = handler as? LiveAPI else { return handler }
       return api.successor(live, limits, observer, ServedHosts(live.hosts, listeningOn: listening))
     }

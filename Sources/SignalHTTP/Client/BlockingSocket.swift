@@ -6,39 +6,82 @@ internal import Glibc
 /// Underneath the socket does not block and `poll` waits, so that no call can hang on a peer that is silent. The
 /// descriptor is closed with the object.
 package final class BlockingSocket {
-  private let handle: SocketHandle
+  private let transport: Transport
   /// Where one reception is put before it is copied to its place.
-  private var scratch = [UInt8](repeating: 0, count: 64 << 10)
+  private let scratch = RawBuffer(count: Transport.receiveBufferBytes)
 
   /// Connects, to the first address of a host that answers.
   ///
-  /// - Parameter receiveBuffer: the system's receive buffer in bytes; small ones make a slow reader. By default its own
-  ///   choice.
-  /// - Throws: `unresolvable`, `badPath`, `unreachable` or `timedOut`.
-  package init(_ endpoint: Endpoint, timeout: Duration, receiveBuffer: Int32? = nil) throws(ClientError) {
-    handle = try Self.connect(endpoint, Deadline(after: timeout), receiveBuffer)
+  /// - Parameters:
+  ///   - tls: Whom to trust, for an endpoint with TLS; the system's authorities unless given.
+  ///   - receiveBuffer: the system's receive buffer in bytes; small ones make a slow reader. By default its own choice.
+  /// - Throws: `unresolvable`, `badPath`, `unreachable`, `untrusted` or `timedOut`.
+  package init(
+    _ endpoint: Endpoint, tls: TLSContext? = nil, timeout: Duration, receiveBuffer: Int32? = nil
+  ) throws(ClientError) {
+    transport = try Self.open(endpoint, tls, Deadline(after: timeout), receiveBuffer)
   }
 
   /// Takes over a connected stream socket, for example one of a pair.
   package init(adopting descriptor: Int32) {
-    handle = SocketHandle(owning: descriptor)
+    transport = Transport(SocketHandle(owning: descriptor))
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
   }
 
   // MARK: Connecting
 
-  /// Connects, and gives the descriptor, which does not block, to the caller.
+  /// Connects, and gives what does not block to the caller.
   ///
-  /// - Throws: `unresolvable`, `badPath`, `unreachable` or `timedOut`.
-  static func connectedDescriptor(_ endpoint: Endpoint, timeout: Duration) throws(ClientError) -> Int32 {
-    try connect(endpoint, Deadline(after: timeout), nil).release()
+  /// - Throws: `unresolvable`, `badPath`, `unreachable`, `untrusted` or `timedOut`.
+  ///
+  /// - Parameter name: Whose certificate is demanded; that of the endpoint's host unless given.
+  static func open(
+    _ endpoint: Endpoint, _ tls: TLSContext?, _ deadline: Deadline, _ receiveBuffer: Int32? = nil,
+    as name: String? = nil
+  ) throws(ClientError) -> Transport {
+    let handle = try connect(endpoint, deadline, receiveBuffer)
+    guard case .tls(let host, _) = endpoint else { return Transport(handle) }
+    let transport = Transport(handle, try channel(to: name ?? host, tls))
+    try handshake(transport, by: deadline)
+    return transport
+  }
+
+  private static func channel(to host: String, _ context: TLSContext?) throws(ClientError) -> TLSChannel {
+    let trusted: TLSContext
+    do throws(TLSError) {
+      if let context { trusted = context } else { trusted = try TLSContext(trusting: nil) }
+    } catch {
+      throw .untrusted(reason: error.description)
+    }
+    let name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    guard let channel = TLSChannel(trusted, host: name, TLSBuffers()) else {
+      throw .untrusted(reason: "\(host) is not a name that a certificate can have")
+    }
+    return channel
+  }
+
+  /// Goes on until bytes can be sent.
+  private static func handshake(_ transport: borrowing Transport, by deadline: Deadline) throws(ClientError) {
+    // Nobody has asked for anything yet, so nothing comes but the server's part of this.
+    let scratch = RawBuffer(count: Transport.receiveBufferBytes)
+    guard transport.begin() != .failed else { throw .untrusted(reason: transport.failure ?? "the connection broke") }
+    while !transport.isEstablished {
+      var isDrained = false
+      switch unsafe transport.receive(into: scratch.bytes, isDrained: &isDrained) {
+      case .bytes: continue
+      case .wouldBlock: try wait(for: Int16(POLLIN), on: transport.descriptor, deadline)
+      case .ended: throw .untrusted(reason: "the server has ended the connection")
+      case .failed: throw .untrusted(reason: transport.failure ?? "the connection broke")
+      }
+    }
   }
 
   private static func connect(
     _ endpoint: Endpoint, _ deadline: Deadline, _ receiveBuffer: Int32?
   ) throws(ClientError) -> SocketHandle {
     switch endpoint {
-    case .tcp(let host, let port): return try connect(host, port, deadline, receiveBuffer)
+    case .tcp(let host, let port), .tls(let host, let port):
+      return try connect(host, port, endpoint, deadline, receiveBuffer)
     case .unix(let path):
       guard let address = try? SocketAddress(unixPath: path) else { throw .badPath(path) }
       switch try unsafe address.withSockaddr({ (address, length) throws(ClientError) -> Attempt in
@@ -51,7 +94,7 @@ package final class BlockingSocket {
   }
 
   private static func connect(
-    _ host: String, _ port: UInt16, _ deadline: Deadline, _ receiveBuffer: Int32?
+    _ host: String, _ port: UInt16, _ endpoint: Endpoint, _ deadline: Deadline, _ receiveBuffer: Int32?
   ) throws(ClientError) -> SocketHandle {
     var name = host
     if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
@@ -75,7 +118,7 @@ package final class BlockingSocket {
       }
       unsafe next = address.pointee.ai_next
     }
-    throw .unreachable(.tcp(host: host, port: port), code: code)
+    throw .unreachable(endpoint, code: code)
   }
 
   /// What became of an attempt to connect to one address.
@@ -146,31 +189,40 @@ package final class BlockingSocket {
     var sent = 0
     while sent < bytes.count {
       // The pointer is good during the call; the slice lies within the array.
-      let outcome = unsafe bytes.withUnsafeBytes { unsafe handle.send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+      let outcome = unsafe bytes.withUnsafeBytes {
+        unsafe transport.send(UnsafeRawBufferPointer(rebasing: $0[sent...]))
+      }
       switch outcome {
       case .bytes(let count): sent += count
       case .wouldBlock:
-        let ready = try Self.wait(for: Int16(POLLOUT) | events, on: handle.descriptor, deadline)
+        let ready = try Self.wait(for: Int16(POLLOUT) | events, on: transport.descriptor, deadline)
         if ready & events != 0 { return false }
+      case .ended, .failed: throw .broken(code: errno)
+      }
+    }
+    while transport.hasRest {
+      switch transport.flush() {
+      case .bytes: break
+      case .wouldBlock: try Self.wait(for: Int16(POLLOUT), on: transport.descriptor, deadline)
       case .ended, .failed: throw .broken(code: errno)
       }
     }
     return true
   }
 
-  /// Waits for bytes and appends those that are there, at most 64 KiB.
+  /// Waits for bytes and appends those that are there, at most 128 KiB.
   ///
   /// - Returns: how many; 0 when the peer has sent its last.
   /// - Throws: `timedOut`, and nothing is lost; `broken`.
   package func receive(into output: inout [UInt8], by deadline: Deadline) throws(ClientError) -> Int {
     while true {
-      // The pointer is good during the call.
-      let outcome = unsafe scratch.withUnsafeMutableBytes { unsafe handle.receive(into: $0) }
-      switch outcome {
+      var isDrained = false
+      switch unsafe transport.receive(into: scratch.bytes, isDrained: &isDrained) {
+      case .bytes(0): continue
       case .bytes(let count):
-        output.append(contentsOf: scratch[..<count])
+        unsafe output.append(contentsOf: scratch.bytes[..<count])
         return count
-      case .wouldBlock: try Self.wait(for: Int16(POLLIN), on: handle.descriptor, deadline)
+      case .wouldBlock: try Self.wait(for: Int16(POLLIN), on: transport.descriptor, deadline)
       case .ended: return 0
       case .failed: throw .broken(code: errno)
       }
@@ -191,13 +243,13 @@ package final class BlockingSocket {
   }
 
   /// Tells the peer that nothing more will be sent; receiving goes on.
-  package func endSending() { handle.endSending() }
+  package func endSending() { transport.endSending() }
 
   /// Makes the end of this object a reset (RST): the peer loses what it has not read yet.
   package func resetAtEnd() {
     var option = linger(l_onoff: 1, l_linger: 0)
     // The pointer is good during the call.
     _ = unsafe setsockopt(
-      handle.descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+      transport.descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 }

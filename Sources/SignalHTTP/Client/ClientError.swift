@@ -17,6 +17,8 @@ package enum ClientError: Error, Equatable, Sendable {
   case closed
   /// The connection broke; `code` is the `errno`.
   case broken(code: Int32)
+  /// There is no TLS with the server: it is not spoken, or the certificate is not good.
+  case untrusted(reason: String)
   /// What came is not HTTP/1.1.
   case malformedResponse
   /// The answer is over the client's limit.
@@ -36,11 +38,13 @@ extension ClientError: CustomStringConvertible {
     case .malformedRequest: "a request cannot contain spaces or control characters there"
     case .unresolvable(let host): "the name \(host) is not known"
     case .badPath(let path): "the path \(path) is too long for a socket"
-    case .unreachable(.tcp(let host, let port), let code): "no connection to \(host) port \(port): \(Self.text(code))"
+    case .unreachable(.tcp(let host, let port), let code), .unreachable(.tls(let host, let port), let code):
+      "no connection to \(host) port \(port): \(Self.text(code))"
     case .unreachable(.unix(let path), let code): "no connection to \(path): \(Self.text(code))"
     case .timedOut: "no answer in time"
     case .closed: "the server ended the connection"
     case .broken(let code): "the connection broke: \(Self.text(code))"
+    case .untrusted(let reason): "no TLS: \(reason)"
     case .malformedResponse: "what the server sent is not HTTP/1.1"
     case .responseTooLarge: "the server's answer is too large"
     case .upgradeRefused(let response): "the server answered \(response.status) and not with a WebSocket"

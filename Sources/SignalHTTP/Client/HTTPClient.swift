@@ -15,8 +15,10 @@ package final class HTTPClient {
   private var isEnded = false
 
   /// Connects; see `BlockingSocket`.
-  package convenience init(_ endpoint: Endpoint, timeout: Duration = .seconds(10)) throws(ClientError) {
-    self.init(try BlockingSocket(endpoint, timeout: timeout), authority: endpoint.authority)
+  package convenience init(
+    _ endpoint: Endpoint, tls: TLSContext? = nil, timeout: Duration = .seconds(10)
+  ) throws(ClientError) {
+    self.init(try BlockingSocket(endpoint, tls: tls, timeout: timeout), authority: endpoint.authority)
   }
 
   /// Speaks over a connection that is there.

@@ -52,17 +52,19 @@ package final class WebSocketClient {
   ///
   /// - Parameters:
   ///   - target: the path and query, already percent-encoded.
+  ///   - tls: see `BlockingSocket`.
   ///   - subprotocols: offered, in order of preference.
   ///   - fields: further field lines, for example `Origin`.
   ///   - limits: of what the server may send; by default 64 MiB.
   ///   - receiveBuffer: see `BlockingSocket`.
   /// - Throws: `upgradeRefused` with the server's response when it is not 101.
   package init(
-    _ endpoint: Endpoint, target: String, subprotocols: [String] = [], fields: [(String, String)] = [],
+    _ endpoint: Endpoint, target: String, tls: TLSContext? = nil, subprotocols: [String] = [],
+    fields: [(String, String)] = [],
     timeout: Duration = .seconds(10), limits: WebSocketLimits = WebSocketClient.largeLimits, receiveBuffer: Int32? = nil
   ) throws(ClientError) {
     let deadline = Deadline(after: timeout)
-    socket = try BlockingSocket(endpoint, timeout: timeout, receiveBuffer: receiveBuffer)
+    socket = try BlockingSocket(endpoint, tls: tls, timeout: timeout, receiveBuffer: receiveBuffer)
     let http = HTTPClient(socket, authority: endpoint.authority)
     let key = WebSocketHandshake.makeKey()
     guard HTTPClient.isVisible(target), HTTPClient.isVisible(http.authority) else { throw .malformedRequest }

@@ -13,7 +13,7 @@ final class Connection: LoopMember {
 
   // What it takes to send comes first and together: of thousands that are sent an event, the memory of each is cold.
 
-  private let handle: SocketHandle
+  private let transport: Transport
   private var state = State.open
   private var isDirty = false
   private var isServing = false
@@ -45,6 +45,7 @@ final class Connection: LoopMember {
   private var peerHasEnded = false
   private var willProceed = false
   private var lingeredBytes = 0
+  private(set) var isNew = true
   /// The session's own deadline; while the socket is full the send timeout stands in its place, and its time stands still:
   /// a peer that is slow, and takes what it is sent, cannot answer what is behind that.
   private var sessionDeadline = UInt64.max
@@ -53,7 +54,7 @@ final class Connection: LoopMember {
   /// Who is told of what happens here; nil costs nothing.
   let observation: Observation?
 
-  var descriptor: Int32 { handle.descriptor }
+  var descriptor: Int32 { transport.descriptor }
   var limits: Limits { connections.limits }
   /// Bytes waiting to be sent.
   var backlog: Int { output.count + (held?.count ?? 0) }
@@ -67,24 +68,24 @@ final class Connection: LoopMember {
   ///
   /// - Parameter ownBytes: What has been taken from the loop's memory for it, and is given back at its end.
   static func adopt(
-    _ handle: consuming SocketHandle, of peer: Peer, session: any Session, connections: LoopConnections,
+    _ transport: consuming Transport, of peer: Peer, session: any Session, connections: LoopConnections,
     gate: AnswerGate? = nil, memory ownBytes: Int? = 0, on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
-    if peer.isRemote { handle.disableNagle() }
-    let connection = Connection(handle, peer, session, connections, gate, ownBytes)
+    if peer.isRemote { transport.disableNagle() }
+    let connection = Connection(transport, peer, session, connections, gate, ownBytes)
     connection.id = try loop.add(connection)
     connection.observation?.tell(.opened)
     return connection
   }
 
   private init(
-    _ handle: consuming SocketHandle, _ peer: Peer, _ session: any Session, _ connections: LoopConnections,
+    _ transport: consuming Transport, _ peer: Peer, _ session: any Session, _ connections: LoopConnections,
     _ gate: AnswerGate?, _ ownBytes: Int?
   ) {
     self.ownBytes = ownBytes
     self.gate = gate
     observation = connections.observe(peer)
-    self.handle = handle
+    self.transport = transport
     self.peer = peer
     self.session = session
     self.connections = connections
@@ -162,6 +163,7 @@ final class Connection: LoopMember {
 
   /// Keeps what the session has not consumed.
   private func keep(_ intake: Intake, of count: Int, on loop: isolated EventLoop, _ copy: (inout [UInt8]) -> Void) {
+    if intake.consumed > 0 { isNew = false }
     guard state == .open else { return }
     input = []
     guard countInput(count - intake.consumed, on: loop) else { return }
@@ -184,11 +186,15 @@ final class Connection: LoopMember {
 
   private func receive(on loop: isolated EventLoop) -> Int {
     let buffer = unsafe loop.receiveBuffer.bytes
-    let outcome = unsafe handle.receive(into: buffer)
+    var isDrained = false
+    let outcome = unsafe transport.receive(into: buffer, isDrained: &isDrained)
+    // An answer of the transport's own waits for the socket.
+    if transport.hasRest, !isFull { block(on: loop) }
     switch outcome {
     case .bytes(let count):
-      // A short read has emptied the socket, unless the end is already behind it.
-      if count < EventLoop.receiveBufferBytes && !isEnding { isReadable = false }
+      // Unless the end is already behind it: that is not told again.
+      if isDrained && !isEnding { isReadable = false }
+      guard count > 0 else { return transport.cost }
       // The bytes just received, in the loop's buffer, which stays untouched while the session reads them.
       let bytes = unsafe UnsafeMutableBufferPointer<UInt8>(
         rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])
@@ -241,7 +247,7 @@ final class Connection: LoopMember {
     guard state == .open, !bytes.isEmpty else { return }
     if hold(bytes) { return }
     guard output.isEmpty, !isFull else { return output.append(Array(bytes)) }
-    let outcome = unsafe bytes.withUnsafeBytes { unsafe handle.send($0) }
+    let outcome = unsafe bytes.withUnsafeBytes { unsafe transport.send($0) }
     switch outcome {
     case .bytes(bytes.count): loop.noteSent(bytes.count)
     case .bytes(let sent):
@@ -250,7 +256,7 @@ final class Connection: LoopMember {
     case .wouldBlock: keep(Array(bytes), on: loop)
     case .ended, .failed: abort(on: loop)
     }
-    if !output.isEmpty { block(on: loop) }
+    if !output.isEmpty || transport.hasRest { block(on: loop) }
   }
 
   /// Keeps of an answer what the socket does not take; when memory is short, a peer that leaves much of it is dropped.
@@ -305,11 +311,8 @@ final class Connection: LoopMember {
   func flush(on loop: isolated EventLoop) {
     isDirty = false
     let wasAbove = output.count > limits.highWaterMark
-    while !output.isEmpty, !isFull, state != .closed {
-      let outcome = unsafe output.withBlocks { blocks in
-        unsafe blocks.withMemoryRebound(to: iovec.self) { unsafe handle.send($0) }
-      }
-      switch outcome {
+    while !output.isEmpty || transport.hasRest, !isFull, state != .closed {
+      switch sendOutput() {
       case .bytes(let sent):
         output.consume(sent)
         loop.noteSent(sent)
@@ -319,7 +322,7 @@ final class Connection: LoopMember {
       case .ended, .failed: return abort(on: loop)
       }
     }
-    guard output.isEmpty, held == nil else { return }
+    guard output.isEmpty, !transport.hasRest, held == nil else { return }
     switch state {
     case .open:
       if tellsWhenSent {
@@ -329,6 +332,14 @@ final class Connection: LoopMember {
       if wasAbove || (!inputNeedsMore && !isServing) { serve(on: loop) }
     case .flushing: linger(on: loop)
     case .lingering, .closed: break
+    }
+  }
+
+  /// Sends once.
+  private func sendOutput() -> TransferOutcome {
+    if output.isEmpty { return transport.flush() }
+    return unsafe output.withBlocks { blocks in
+      unsafe blocks.withMemoryRebound(to: iovec.self) { unsafe transport.send($0) }
     }
   }
 
@@ -376,13 +387,13 @@ final class Connection: LoopMember {
     inputNeedsMore = true
     session.closed(on: loop)
     loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
-    if output.isEmpty, held == nil { linger(on: loop) } else { markDirty(on: loop) }
+    if output.isEmpty, !transport.hasRest, held == nil { linger(on: loop) } else { markDirty(on: loop) }
   }
 
   private func linger(on loop: isolated EventLoop) {
     if peerHasEnded { return finish(on: loop) }
     state = .lingering
-    handle.endSending()
+    transport.endSending()
     loop.setDeadline(loop.now + limits.lingerTimeout.nanosecondsClamped, of: id)
     isReadable = true
     if !isServing { discard(on: loop) } else { proceedLater(on: loop) }
@@ -392,7 +403,7 @@ final class Connection: LoopMember {
   private func discard(on loop: isolated EventLoop) {
     let buffer = unsafe loop.receiveBuffer.bytes
     while state == .lingering || state == .flushing {
-      switch unsafe handle.receive(into: buffer) {
+      switch unsafe transport.discard(into: buffer) {
       case .bytes(let count):
         lingeredBytes += count
         if lingeredBytes > limits.lingerBytes { return abort(on: loop) }

@@ -4,14 +4,16 @@
 final class HTTPService {
   let handler: any RequestHandler
   let limits: Limits
-  let clock = ResponseClock()
+  let clock: ResponseClock
   /// One for all connections: its table of fields keeps its room.
   var parser: RequestHeadParser
 
-  init(handler: any RequestHandler, limits: Limits) {
+  /// - Parameter isSecured: The requests come over TLS.
+  init(handler: any RequestHandler, limits: Limits, isSecured: Bool) {
     self.handler = handler
     self.limits = limits
-    parser = RequestHeadParser(limits: limits.http)
+    clock = ResponseClock(isSecured: isSecured)
+    parser = RequestHeadParser(limits: limits.http, isSecured: isSecured)
   }
 }
 

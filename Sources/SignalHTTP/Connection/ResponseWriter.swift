@@ -146,11 +146,18 @@ struct ResponseWriter {
   }
 }
 
-/// The `Date` of all responses of a loop.
+/// What stands in all responses of a loop to those who come by the same way: `Date`, and what browsers should know.
 final class ResponseClock {
   private var date = DateField()
+  private let isSecured: Bool
+
+  /// - Parameter isSecured: The responses go over TLS.
+  init(isSecured: Bool) { self.isSecured = isSecured }
 
   func begin(_ status: HTTPStatus, to output: inout [UInt8]) -> ResponseHeadWriter {
-    ResponseHeadWriter(status, date: &date, second: wallClockSeconds(), to: &output)
+    let head = ResponseHeadWriter(status, date: &date, second: wallClockSeconds(), to: &output)
+    // For a year (RFC 6797 §6.1). Browsers heed it only when they trust the certificate.
+    if isSecured { head.field("Strict-Transport-Security", "max-age=31536000", to: &output) }
+    return head
   }
 }

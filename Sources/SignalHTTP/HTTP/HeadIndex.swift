@@ -74,6 +74,7 @@ package struct HeadIndex: Sendable {
   var framing = BodyFraming.none
   var options: ConnectionOptions = []
   var expectsContinue = false
+  var isSecured = false
   /// Bits of the known fields that are there, and of those that are there more than once.
   var present: UInt64 = 0
   var repeated: UInt64 = 0

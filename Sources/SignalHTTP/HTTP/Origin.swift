@@ -28,11 +28,12 @@ package struct Origin {
   /// Whether the browser keeps the origin to itself: a sandboxed page, a local file.
   package var isNull: Bool { authority == nil }
 
-  /// Whether it is the origin of what a connection without TLS serves under this host and port (RFC 6454 §5): the scheme
-  /// is `http`, and a port that is not named is 80.
-  package func matches(host: ByteView, port: UInt16?) -> Bool {
+  /// Whether it is the origin of what a connection serves under this host and port (RFC 6454 §5): the scheme is `https`
+  /// with TLS and `http` without, and a port that is not named is the scheme's.
+  package func matches(host: ByteView, port: UInt16?, isSecured: Bool) -> Bool {
     guard let authority, authority.host.equalsIgnoringCase(host) else { return false }
-    return bytes[0..<schemeEnd].equalsIgnoringCase("http") && (authority.port ?? 80) == (port ?? 80)
+    let (scheme, ownPort): (StaticString, UInt16) = isSecured ? ("https", 443) : ("http", 80)
+    return bytes[0..<schemeEnd].equalsIgnoringCase(scheme) && (authority.port ?? ownPort) == (port ?? ownPort)
   }
 
   /// A letter, then letters, digits, `+`, `-`, `.` (RFC 3986 §3.1).

@@ -41,6 +41,8 @@ package struct RequestHead: ~Copyable {
   package var host: ByteView { bytes[index.host.range] }
   /// The port beside the host; nil when it is the scheme's own.
   package var port: UInt16? { index.port }
+  /// Whether it came over TLS.
+  package var isSecured: Bool { index.isSecured }
   /// 0 or 1.
   package var minorVersion: UInt8 { index.minorVersion }
 

@@ -7,11 +7,14 @@
 /// scanner: every byte is checked here too, and bytes that are no head are an error like any other.
 package struct RequestHeadParser: Sendable {
   private let limits: HTTPLimits
+  private let isSecured: Bool
   /// Room for as many lines as a head may have; the beginning of it is in use.
   private var lines: [FieldLine]
 
-  package init(limits: HTTPLimits = HTTPLimits()) {
+  /// - Parameter isSecured: The requests come over TLS.
+  package init(limits: HTTPLimits = HTTPLimits(), isSecured: Bool = false) {
     self.limits = limits
+    self.isSecured = isSecured
     lines = Array(repeating: FieldLine(name: .empty, value: .empty, known: nil), count: max(limits.fields, 0))
   }
 
@@ -23,6 +26,7 @@ package struct RequestHeadParser: Sendable {
     let count = head.count
     guard count >= 4, count <= UInt32.max, head.endsWithEmptyLine else { throw .incompleteMessage }
     var index = HeadIndex()
+    index.isSecured = isSecured
     var offset = 0
     while head.byte(at: offset) == ASCII.cr {
       guard offset + 4 < count, head.byte(at: offset + 1) == ASCII.lf else { throw .incompleteMessage }

@@ -33,7 +33,7 @@ struct RequestTarget {
     }
   }
 
-  /// `http://authority/path?query` (RFC 9110 §4.2); no other scheme is served, and `https` is not on this connection.
+  /// `http://authority/path?query` or, where there is TLS, `https:` (RFC 9110 §4.2); no other scheme is served.
   private func parseAbsolute(into index: inout HeadIndex) throws(HTTPParseError) {
     let target = head[range]
     let schemeEnd = range.lowerBound + (target.firstIndex(of: ASCII.colon) ?? 0)
@@ -43,7 +43,7 @@ struct RequestTarget {
     guard isSecured || scheme.equalsIgnoringCase("http"),
       authorityStart < range.upperBound, head[schemeEnd..<authorityStart].equals("://")
     else { throw .malformedTarget }
-    guard !isSecured else { throw .securedTarget }
+    guard index.isSecured || !isSecured else { throw .securedTarget }
     var end = authorityStart
     while end < range.upperBound, head.byte(at: end) != ASCII.slash, head.byte(at: end) != ASCII.question { end += 1 }
     index.form = .absolute

@@ -39,6 +39,15 @@ package struct ServedHosts: Sendable {
     self.text = text
   }
 
+  /// Whether `*.example.com`, from a certificate, stands for a name: for one with exactly one part in its place
+  /// (RFC 6125 §6.4.3).
+  private func covers(_ pattern: ByteView, _ name: ByteView) -> Bool {
+    guard pattern.count > 2, pattern.byte(at: 1) == ASCII.dot, let dot = name.firstIndex(of: ASCII.dot), dot > 0 else {
+      return false
+    }
+    return name[dot..<name.count].equalsIgnoringCase(pattern[1..<pattern.count])
+  }
+
   /// Whether a request for this host, without its port, is served.
   ///
   /// Without a host, as only HTTP/1.0 may be, it is: no browser sends such a request.
@@ -47,7 +56,10 @@ package struct ServedHosts: Sendable {
     // A dot at the end says only that the name is complete.
     let name = host.byte(at: host.count - 1) == ASCII.dot ? host[0..<host.count - 1] : host
     let isListed = text.withView { text in
-      names.contains { $0.count == name.count && text[$0].equalsIgnoringCase(name) }
+      names.contains { range in
+        if range.count == name.count, text[range].equalsIgnoringCase(name) { return true }
+        return text[range.lowerBound] == ASCII.asterisk && covers(text[range], name)
+      }
     }
     if isListed { return true }
     guard Authority.isAddress(name) else { return false }

@@ -20,18 +20,21 @@ package final class LoadGenerator: Sendable {
 
   private let lanes: [Lane]
   private let server: Endpoint
+  private let tls: TLSContext?
   private let connections: LoopConnections
 
   /// Makes loops that are idle.
   ///
   /// - Parameters:
+  ///   - tls: Whom to trust, for a server with TLS; the system's authorities unless given.
   ///   - pace: That of each loop.
   ///   - makeRequest: The bytes of a request, from its number on its loop and the monotonic time in nanoseconds.
   package init(
-    _ server: Endpoint, loops: Int, pace: (_ loop: Int) -> LoadPace,
+    _ server: Endpoint, tls: TLSContext? = nil, loops: Int, pace: (_ loop: Int) -> LoadPace,
     makeRequest: @escaping @Sendable (_ loop: Int, _ number: Int, _ now: UInt64) -> [UInt8]
   ) throws(Failure) {
     self.server = server
+    self.tls = tls
     var limits = Limits()
     limits.highWaterMark = 64 << 20
     connections = LoopConnections(limits: limits)
@@ -59,12 +62,12 @@ package final class LoadGenerator: Sendable {
   /// - Parameter lane: The loop they are on; nil spreads them over all.
   package func connectRequesters(_ count: Int, lane: Int? = nil) throws(Failure) {
     for index in 0..<count {
-      let descriptor = try connect()
+      let socket = try connect()
       let lane = lanes[(lane ?? index) % lanes.count]
       lane.loop.submit { [connections, place = lane.place] loop in
         guard let driver = place.driver else { return }
         let session = RequestSession(driver)
-        guard let connection = Self.adopt(descriptor, session, connections, on: loop) else { return }
+        guard let connection = Self.adopt(socket, session, connections, on: loop) else { return }
         session.begin(connection, on: loop)
       }
     }
@@ -77,30 +80,30 @@ package final class LoadGenerator: Sendable {
   ///   - once: Whether it ends when its snapshot has come, which is then recorded as an answer.
   package func connectWatcher(_ index: Int, target: String, once: Bool = false) throws(Failure) {
     let begun = monotonicNanoseconds()
-    let descriptor = try connect()
+    let socket = try connect()
     let lane = lanes[index % lanes.count]
     lane.loop.submit { [connections, server, place = lane.place] loop in
       guard let driver = place.driver else { return }
       let session = WatchSession(driver, begun: once ? begun : nil)
-      guard let connection = Self.adopt(descriptor, session, connections, on: loop) else { return }
+      guard let connection = Self.adopt(socket, session, connections, on: loop) else { return }
       session.begin(connection, host: server.authority, target: target, on: loop)
     }
   }
 
-  private func connect() throws(Failure) -> Int32 {
+  private func connect() throws(Failure) -> ConnectedSocket {
     do throws(ClientError) {
-      return try BlockingSocket.connectedDescriptor(server, timeout: .seconds(10))
+      return try BlockingSocket.open(server, tls, Deadline(after: .seconds(10))).release()
     } catch {
       throw .client(error)
     }
   }
 
   private static func adopt(
-    _ descriptor: Int32, _ session: any Session, _ connections: LoopConnections, on loop: isolated EventLoop
+    _ socket: ConnectedSocket, _ session: any Session, _ connections: LoopConnections, on loop: isolated EventLoop
   ) -> Connection? {
     connections.count.add()
     return try? Connection.adopt(
-      SocketHandle(owning: descriptor), of: .ofOutgoing, session: session, connections: connections, on: loop)
+      Transport(socket, loop.sealedBuffers), of: .ofOutgoing, session: session, connections: connections, on: loop)
   }
 
   // MARK: Running

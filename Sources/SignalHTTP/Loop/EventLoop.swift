@@ -17,6 +17,8 @@ struct ConnectionID: Sendable, Hashable {
 /// What a loop drives: reacts to readiness, sends what it has to send, and dies at its deadlines.
 protocol LoopMember: AnyObject {
   var descriptor: Int32 { get }
+  /// Its first request has not come yet.
+  var isNew: Bool { get }
   /// Since when its peer takes nothing of what waits for it, in the loop's time; nil when nothing waits.
   var blockedTime: UInt64? { get }
   func ready(_ event: ReadinessEvent, on loop: isolated EventLoop)
@@ -54,14 +56,14 @@ protocol ConnectionAcceptor: AnyObject {
 /// end for participants (the hub routes changes) → one send per connection that has output → deadlines → close what was
 /// marked closed.
 ///
-/// *Who comes* is a connection of which nothing has been received yet: its first request is often its dearest, a handshake
-/// and a snapshot. *Who goes* is one whose peer has ended. Both happen to thousands at once, when a network or another
+/// *Who comes* is a connection whose first request has not come yet: that is often its dearest, with a handshake of TLS
+/// before and a snapshot behind. *Who goes* is one whose peer has ended. Both happen to thousands at once, when a network or another
 /// server fails; a turn has a share of its time for them, so that those who stay do not wait for all of them.
 public actor EventLoop {
   private struct Slot {
     var member: (any LoopMember)?
     var generation: UInt32 = 0
-    /// Nothing has been received from the member yet.
+    /// The member's first request has not come yet.
     var isNew = false
     /// What has been told of the member while it waits among `passing`; zero when it does not.
     var passingFlags: UInt32 = 0
@@ -87,7 +89,7 @@ public actor EventLoop {
   /// than to deliver one.
   private static let idleMilliseconds: Int32 = 1000
   /// Bytes received at most per call; also the largest piece a session sees at once.
-  static let receiveBufferBytes = 128 << 10
+  static let receiveBufferBytes = Transport.receiveBufferBytes
   /// How much of a turn those have who come and go; one is served in any case.
   private static let passingNanoseconds: UInt64 = 500_000
   /// Bytes that are sent in one turn before the others are looked at: a few milliseconds' worth.
@@ -126,6 +128,8 @@ public actor EventLoop {
 
   /// Receives for all connections of the loop, one at a time.
   let receiveBuffer = RawBuffer(count: receiveBufferBytes)
+  /// For the connections that have TLS.
+  lazy var sealedBuffers = TLSBuffers()
   /// Output of the connection that is being served; taken and put back so that two users never overlap.
   private var scratch: [UInt8] = []
   /// Monotonic nanoseconds, read once a turn; or told by a test, which is the clock then.
@@ -276,9 +280,10 @@ public actor EventLoop {
       served += 1
       guard let slot = slot(of: token) else { continue }
       let event = ReadinessEvent(token: token, flags: slots[slot].passingFlags)
-      slots[slot].isNew = false
       slots[slot].passingFlags = 0
-      slots[slot].member?.ready(event, on: self)
+      guard let member = slots[slot].member else { continue }
+      member.ready(event, on: self)
+      if slots[slot].isNew { slots[slot].isNew = member.isNew }
     } while served < passing.count && monotonicNanoseconds() < end
     passing.removeFirst(served)
   }

@@ -32,8 +32,9 @@ final class MemoryKeeper: TurnParticipant {
   }
 
   /// Takes what a connection is counted with; nil when there is none left, and it can only be refused.
-  func takeConnection() -> Int? {
-    if budget.connections.take(MemoryBudget.connectionBytes) { return MemoryBudget.connectionBytes }
+  func takeConnection(isSecured: Bool) -> Int? {
+    let bytes = isSecured ? MemoryBudget.securedConnectionBytes : MemoryBudget.connectionBytes
+    if budget.connections.take(bytes) { return bytes }
     budget.countRefused(1)
     return nil
   }

@@ -96,6 +96,8 @@ final class MemoryBudget: Sendable {
 
   /// What a connection is counted with: itself, its session, and what the loop has of it.
   static let connectionBytes = 2 << 10
+  /// The same of one with TLS: what OpenSSL keeps of its state, with room for a record that has not come as a whole.
+  static let securedConnectionBytes = 16 << 10
   /// What a subscription is counted with beside its texts: itself, and a group of its own.
   private static let subscriptionBytes = 1536
   /// What a byte of a pattern, or of a filter's source, comes to.

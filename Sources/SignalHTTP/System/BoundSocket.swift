@@ -19,13 +19,13 @@ final class BoundSocket: Sendable {
   ///   unix socket that is not one that nobody listens on.
   init(_ endpoint: Endpoint, mode: UInt16, backlog: Int32) throws(SystemError) {
     switch endpoint {
-    case .tcp(let host, let port):
+    case .tcp(let host, let port), .tls(let host, let port):
       let wanted = try SocketAddress(resolving: host, port: port, passive: true)
       let handle = try SocketHandle.bound(to: wanted)
       let bound = try SocketAddress(boundTo: handle.descriptor)
       try handle.listen(on: wanted, backlog: backlog)
       self.handle = handle
-      self.endpoint = .tcp(host: bound.host, port: bound.port)
+      self.endpoint = endpoint.isSecured ? .tls(host: bound.host, port: bound.port) : .tcp(host: bound.host, port: bound.port)
       address = bound
       file = nil
     case .unix(let path):

@@ -13,11 +13,16 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     self.operation = operation
   }
 
+  /// The system, or a library under us, has no memory left.
+  static func noMemory(_ operation: String) -> SystemError { SystemError(operation, code: ENOMEM) }
+
   /// One line for the operator: the operation and the system's own words for the code.
-  public var description: String {
+  public var description: String { "\(operation): \(reason)" }
+
+  /// The system's own words for the code.
+  var reason: String {
     // strerror's buffer is copied into the String before anything else can call it on this thread.
-    let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-    return "\(operation): \(text)"
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
 
   /// Whether the address is taken by another process.

@@ -42,7 +42,7 @@ struct BenchRun {
   private func prepare() throws(LoadGenerator.Failure) {
     guard plan.preparedKeys > 0 else { return }
     do throws(ClientError) {
-      let client = try HTTPClient(server.endpoint)
+      let client = try HTTPClient(server.endpoint, tls: server.tls)
       for key in 0..<plan.preparedKeys {
         _ = try client.request(
           "PUT", "/properties/bench/key/\(key)", fields: [("Content-Type", "application/json")],
@@ -58,7 +58,7 @@ struct BenchRun {
     let lanes = plan.requesters == 1 ? 1 : plan.loops
     let host = server.endpoint.authority
     return try LoadGenerator(
-      server.endpoint, loops: plan.loops,
+      server.endpoint, tls: server.tls, loops: plan.loops,
       pace: { loop in
         var pace = LoadPace()
         pace.window = plan.window

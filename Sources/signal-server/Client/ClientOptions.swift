@@ -13,6 +13,18 @@ struct ClientOptions: ParsableArguments {
       """, valueName: "url"))
   var server: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Trust servers whose certificates these authorities have signed (environment: SIGNAL_CA; default: the system's).",
+      valueName: "file"))
+  var ca: String?
+
+  @Option(help: ArgumentHelp("Show this certificate to the server (environment: SIGNAL_CERT).", valueName: "file"))
+  var cert: String?
+
+  @Option(help: ArgumentHelp("Its key, unless it is in the same file (environment: SIGNAL_KEY).", valueName: "file"))
+  var key: String?
+
   /// The server that is meant: named by the flag, else by `SIGNAL_SERVER`, else the one that `serve` runs with the
   /// settings of this environment (`SIGNAL_PORT`, `SIGNAL_HOST`, `SIGNAL_LISTEN`, `SIGNAL_CONFIG`): in a container, the one beside it.
   ///
@@ -20,6 +32,23 @@ struct ClientOptions: ParsableArguments {
   func url(
     in environment: [String: String] = ProcessEnvironment.variables
   ) throws(Failure) -> ServerURL {
+    var url = try namedURL(in: environment)
+    guard url.endpoint.isSecured else { return url }
+    func file(_ flag: String?, _ variable: String) -> String? {
+      flag ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+    let certificate = file(cert, "SIGNAL_CERT").map { chain in
+      TLSConfiguration.Certificate(chain: chain, key: file(key, "SIGNAL_KEY"))
+    }
+    do throws(TLSError) {
+      url.tls = try TLSContext(trusting: file(ca, "SIGNAL_CA"), certificate: certificate)
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+    return url
+  }
+
+  private func namedURL(in environment: [String: String]) throws(Failure) -> ServerURL {
     if let server { return try ServerURL(server, from: "--server") }
     if let server = environment["SIGNAL_SERVER"], !server.isEmpty {
       return try ServerURL(server, from: "SIGNAL_SERVER")
@@ -63,7 +92,7 @@ struct ClientOptions: ParsableArguments {
   ) throws(Failure) -> HTTPClientResponse {
     let url = try url()
     do {
-      let client = try HTTPClient(url.endpoint)
+      let client = try HTTPClient(url.endpoint, tls: url.tls)
       return try client.request(
         method, target, fields: fields, body: body, timeout: patience, limit: JSONLimits.bytesCeiling)
     } catch {

@@ -4,10 +4,12 @@ import SignalHTTP
 /// The server that a client verb talks to.
 struct ServerURL: Equatable, Sendable, CustomStringConvertible {
   let endpoint: Endpoint
+  /// Whom to trust, and what to show; nil for the system's authorities and nothing.
+  var tls: TLSContext?
 
   init(_ endpoint: Endpoint) { self.endpoint = endpoint }
 
-  /// Reads `http://host`, `http://host:port`, the same with a slash behind, or `unix:/path`.
+  /// Reads `http://host`, `https://host:port`, the same with a slash behind, or `unix:/path`.
   ///
   /// - Throws: `Failure` with what is wrong; `source` names the flag or variable.
   init(_ text: String, from source: String) throws(Failure) {
@@ -18,12 +20,18 @@ struct ServerURL: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whether both name the same server, whomever is trusted.
+  static func == (a: ServerURL, b: ServerURL) -> Bool { a.endpoint == b.endpoint }
+
   var description: String { endpoint.description }
 
-  /// Where a server listens that was started with the settings of this environment, as seen from this machine.
+  /// Where a server listens that was started with the settings of this environment, as seen from this machine: without
+  /// TLS if it can be, because certificates are for names that others know.
   init(listeningWith settings: Settings) {
+    let listeners = settings.listeners.filter { $0.redirect == nil }
+    let nearest = listeners.first { !$0.endpoint.isSecured } ?? listeners.first ?? settings.listeners[0]
     endpoint =
-      switch settings.listeners[0].endpoint {
+      switch nearest.endpoint {
       case .tcp("0.0.0.0", let port): .tcp(host: "127.0.0.1", port: port)
       case .tcp("::", let port), .tcp("[::]", let port): .tcp(host: "::1", port: port)
       case let other: other
@@ -31,5 +39,5 @@ struct ServerURL: Equatable, Sendable, CustomStringConvertible {
   }
 
   /// Whether it names a port; 0 is one that the system picks.
-  var isKnown: Bool { if case .tcp(_, 0) = endpoint { false } else { true } }
+  var isKnown: Bool { endpoint.hostAndPort?.port != 0 }
 }

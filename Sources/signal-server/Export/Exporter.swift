@@ -63,7 +63,7 @@ struct Exporter {
     var items: [ExportedItem] = []
     do {
       let socket = try WebSocketClient(
-        url.endpoint, target: PropertyTarget.make("", [(name: "signals", value: "**")], in: "/events"))
+        url.endpoint, target: PropertyTarget.make("", [(name: "signals", value: "**")], in: "/events"), tls: url.tls)
       // Those that are kept come first, and then `live`.
       while case .text(let bytes)? = try socket.receive(timeout: .seconds(60)) {
         guard let message = Members.body(bytes) else { continue }

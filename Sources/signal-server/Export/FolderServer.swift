@@ -22,7 +22,7 @@ enum FolderServer {
     let served = try ServedStore(settings, logger)
     let server = Server(settings.server, store: served.store, live: settings.live)
     let outcome: Result<Void, Failure>
-    do throws(SystemError) {
+    do throws(ServerError) {
       try server.start()
       do throws(Failure) {
         var client = ClientOptions()

@@ -85,14 +85,25 @@ enum Terminal {
   }
 
   /// Writes bytes to the standard output, and fails when that fails, unlike what is for people.
-  static func send(_ bytes: some Collection<UInt8>) throws(SystemFailure) {
+  static func send(_ bytes: some Collection<UInt8>) throws(SystemFailure) { try send(bytes, to: STDOUT_FILENO) }
+
+  private static func send(_ bytes: some Collection<UInt8>, to descriptor: Int32) throws(SystemFailure) {
     var rest = Array(bytes)[...]
     while !rest.isEmpty {
       // The call reads at most the slice's own count from it.
-      let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if written < 0, errno != EINTR { throw SystemFailure(code: errno) }
       rest = rest.dropFirst(max(0, written))
     }
+  }
+
+  /// Writes a new file that only this user can read; what is there already stays.
+  static func writeSecret(_ bytes: [UInt8], to path: String) throws(SystemFailure) {
+    // The system reads the name during the call and keeps nothing.
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemFailure(code: errno) }
+    defer { close(descriptor) }
+    try send(bytes, to: descriptor)
   }
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32) {

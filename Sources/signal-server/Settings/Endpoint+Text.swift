@@ -9,7 +9,7 @@ struct EndpointError: Error, Equatable {
 }
 
 extension Endpoint {
-  /// Reads `http://host`, `http://host:port`, the same with a slash behind, or `unix:/path`.
+  /// Reads `http://host`, `https://host:port`, the same with a slash behind, or `unix:/path`.
   ///
   /// - Parameter lowestPort: 0 where the system may pick one.
   init(_ text: String, lowestPort: Int) throws(EndpointError) {
@@ -24,19 +24,17 @@ extension Endpoint {
       self = .unix(path: path)
       return
     }
-    guard !text.lowercased().hasPrefix("https:") else {
-      throw EndpointError("needs TLS, which is not spoken here yet; use http:// and a proxy in between")
+    let isSecured = text.lowercased().hasPrefix("https://")
+    guard isSecured || text.lowercased().hasPrefix("http://") else {
+      throw EndpointError("is not a URL that begins with http://, https:// or unix:/")
     }
-    guard text.lowercased().hasPrefix("http://") else {
-      throw EndpointError("is not a URL that begins with http:// or unix:/")
-    }
-    var rest = text.dropFirst("http://".count)
+    var rest = text.dropFirst(isSecured ? "https://".count : "http://".count)
     if rest.last == "/" { rest.removeLast() }
     guard !rest.contains("/") else { throw EndpointError("has a path; end it behind the host and the port") }
     guard !rest.contains(where: { "?#@".contains($0) }) else {
       throw EndpointError("must not go on behind host and port")
     }
-    var port: UInt16 = 80
+    var port: UInt16 = isSecured ? 443 : 80
     if rest.last != "]", let colon = rest.lastIndex(of: ":") {
       let digits = rest[rest.index(after: colon)...]
       guard let number = SettingText.integer(digits).flatMap(UInt16.init(exactly:)), number >= lowestPort else {
@@ -51,7 +49,7 @@ extension Endpoint {
       throw EndpointError("needs brackets around its IPv6 address")
     }
     guard !rest.isEmpty, rest.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { throw EndpointError("has no host") }
-    self = .tcp(host: String(rest), port: port)
+    self = isSecured ? .tls(host: String(rest), port: port) : .tcp(host: String(rest), port: port)
   }
 
   /// What fits into an address of the system, with the zero at its end.

@@ -79,7 +79,7 @@ struct ResolvedSettings: Equatable, Sendable {
   /// Variables with our prefix that are not settings of the server.
   private static func isForeign(_ name: String, _ value: String) -> Bool {
     // Of the client verbs, and of `serve` itself.
-    if name == "SIGNAL_SERVER" || name == "SIGNAL_CONFIG" { return true }
+    if ["SIGNAL_SERVER", "SIGNAL_CONFIG", "SIGNAL_CA", "SIGNAL_CERT", "SIGNAL_KEY"].contains(name) { return true }
     // Kubernetes describes a service named signal-server, or signal, to every container beside it.
     for service in ["SIGNAL_SERVER", "SIGNAL"] {
       if name.hasPrefix(service + "_SERVICE_HOST") || name.hasPrefix(service + "_SERVICE_PORT") { return true }
@@ -131,6 +131,7 @@ struct ResolvedSettings: Equatable, Sendable {
         throw .contradiction(name, source, rule: "does not go together with listen (\(sources["listen"] ?? .builtIn))")
       }
     }
+    try checkTLS()
     if settings.data.readOnly, settings.data.dir.isEmpty {
       throw .contradiction(
         "data.read-only", sources["data.read-only"] ?? .builtIn, rule: "needs data.dir, the folder that is read")
@@ -152,6 +153,22 @@ struct ResolvedSettings: Equatable, Sendable {
     }
     if settings.live.limits.listDefault > settings.live.limits.listLimit {
       throw contradiction("store.list-default", "store.list-limit", "must not be larger than", "the largest page")
+    }
+  }
+
+  private func checkTLS() throws(ConfigurationError) {
+    let tls = settings.tls
+    func error(_ name: String, _ rule: String) -> ConfigurationError {
+      .contradiction(name, sources[name] ?? .builtIn, rule: rule)
+    }
+    if !tls.keys.isEmpty, tls.keys.count != tls.certificates.count {
+      throw error("tls.keys", TLSConfiguration.ruleOfKeys)
+    }
+    if tls.client.certificate != .none, tls.client.ca.isEmpty {
+      throw error("tls.client-certificate", "needs tls.client-ca, the authorities that sign them")
+    }
+    if let listener = settings.listeners.first(where: { $0.endpoint.isSecured && $0.tls == nil }) {
+      throw error("listen", "has \(listener.endpoint), which needs a certificate: set tls.certificates")
     }
   }
 

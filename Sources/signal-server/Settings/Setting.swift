@@ -113,9 +113,28 @@ extension Setting {
   static func folder(_ name: String, _ field: Field<String>, _ summary: String) -> Setting {
     Setting(
       name, field, "the path of a folder", summary,
-      read: { text in text.utf8.allSatisfy { $0 >= UInt8(ascii: " ") } ? text : nil },
-      write: { $0 })
+      read: { isPath($0) ? $0 : nil }, write: { $0 })
   }
+
+  /// A file; nothing for none.
+  static func file(_ name: String, _ field: Field<String>, _ summary: String) -> Setting {
+    Setting(
+      name, field, "the path of a file", summary, read: { isPath($0) ? $0 : nil }, write: { $0 })
+  }
+
+  /// Several files.
+  static func files(_ name: String, _ field: Field<[String]>, _ summary: String) -> Setting {
+    Setting(
+      name: name, expected: "a list of paths of files", summary: summary, isList: true,
+      assign: { texts, settings in
+        guard texts.allSatisfy({ !$0.isEmpty && isPath($0) }) else { return false }
+        settings[keyPath: field] = texts
+        return true
+      },
+      texts: { $0[keyPath: field] }, copy: { $1[keyPath: field] = $0[keyPath: field] })
+  }
+
+  private static func isPath(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= UInt8(ascii: " ") } }
 
   /// When something is synced: `commit`, which is zero, or a length of time.
   static func sync(
@@ -190,7 +209,7 @@ extension Setting {
   }
 
   /// Whether the text is what a browser would send: scheme, host and port in lower case, and nothing behind them.
-  private static func isOrigin(_ text: String) -> Bool {
+  static func isOrigin(_ text: String) -> Bool {
     let (letters, digits) = ("abcdefghijklmnopqrstuvwxyz", "0123456789")
     // Not only the web's own schemes: extensions and applications have theirs.
     let scheme = text.prefix { $0 != ":" }

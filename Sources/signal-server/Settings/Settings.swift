@@ -14,6 +14,7 @@ struct Settings: Equatable, Sendable {
   var port = Int(ServerConfiguration.defaultPort)
   /// Instead of host and port: where to listen, and how.
   var listen: [ListenerConfiguration] = []
+  var tls = TLS()
   var loops = ServerConfiguration().loops
   /// Bytes of memory that the process may have; 0 for three quarters of what there is.
   var memory = 0
@@ -25,6 +26,31 @@ struct Settings: Equatable, Sendable {
   var store = StoreLimits()
   var data = Data()
   var log = Log()
+
+  /// What listeners with TLS have that say nothing else themselves.
+  struct TLS: Equatable, Sendable {
+    /// Files of chains; the first is for those who ask for no name, or for another.
+    var certificates: [String] = []
+    /// Files of keys, one for each; none when they are in the same files.
+    var keys: [String] = []
+    var client = Client()
+    var profile = TLSConfiguration.Profile.intermediate
+
+    /// Certificates of clients.
+    struct Client: Equatable, Sendable {
+      /// A file of the authorities that sign them; empty for none.
+      var ca = ""
+      var certificate = TLSConfiguration.ClientCertificates.none
+    }
+
+    /// nil when there is no certificate.
+    var configuration: TLSConfiguration? {
+      var configuration = TLSConfiguration(certificates, keys: keys)
+      configuration?.clientAuthorities = client.ca.isEmpty ? nil : client.ca
+      configuration?.clientCertificates = client.certificate
+      return configuration
+    }
+  }
 
   /// Where the store is kept.
   struct Data: Equatable, Sendable {
@@ -53,7 +79,22 @@ struct Settings: Equatable, Sendable {
 
   /// Where to listen; host and port are the short form for one place.
   var listeners: [ListenerConfiguration] {
-    listen.isEmpty ? [ListenerConfiguration(.tcp(host: host, port: UInt16(clamping: port)))] : listen
+    let all = listen.isEmpty ? [ListenerConfiguration(.tcp(host: host, port: UInt16(clamping: port)))] : listen
+    return all.map { given in
+      var listener = given
+      guard listener.endpoint.isSecured else { return listener }
+      listener.tls = listener.tls ?? tls.configuration
+      listener.tls?.profile = tls.profile
+      return listener
+    }
+  }
+
+  /// All files that listeners with TLS are made of.
+  var certificateFiles: [String] {
+    let all = listeners.compactMap(\.tls).flatMap { tls in
+      tls.certificates.flatMap { [$0.chain, $0.key] } + [tls.clientAuthorities].compactMap(\.self)
+    }
+    return Array(Set(all)).sorted()
   }
 
   /// Where the store is kept; nil when a restart forgets everything.
@@ -95,6 +136,15 @@ extension Settings {
     .integer("loops", \.loops, 0...256, "event loops, each a thread of I/O; 0 is one per core").untilRestart,
     .hosts("hosts", \.live.hosts, "names besides those listened on under which the server answers"),
     .origins("origins", \.live.origins, "web origins besides the server's own that may use it"),
+
+    .files(
+      "tls.certificates", \.tls.certificates, "certificates for https in listen, with what leads to their authority"
+    )
+    .untilRestart,
+    .files("tls.keys", \.tls.keys, "their keys, unless they are in the same files").untilRestart,
+    .file("tls.client-ca", \.tls.client.ca, "authorities that sign certificates of clients").untilRestart,
+    .choice("tls.client-certificate", \.tls.client.certificate, "whether clients show certificates").untilRestart,
+    .choice("tls.profile", \.tls.profile, "TLS 1.2 and 1.3, or 1.3 alone (modern)").untilRestart,
 
     .choice("log.level", \.log.level, "least severe event to log"),
     .choice("log.format", \.log.format, "lines for people, or JSON objects").untilRestart,

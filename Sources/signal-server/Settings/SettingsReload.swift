@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Logging
+import SignalHTTP
 import Synchronization
 
 extension Settings {
@@ -32,21 +33,31 @@ extension Settings {
 final class SettingsReload: Sendable {
   private let current: Mutex<Settings>
   private let read: @Sendable () throws(ConfigurationError) -> Settings?
-  private let apply: @Sendable (Settings) -> Void
+  private let apply: @Sendable (Settings) throws(TLSError) -> Void
   private let logger: Logger
 
   /// - Parameters:
   ///   - settings: What the server runs with.
   ///   - read: Reads all sources; nil when no file is among them, so that nothing can have changed.
-  ///   - apply: Gives the server other settings.
+  ///   - apply: Gives the server other settings, and lets it read its certificates anew.
   init(
     _ settings: Settings, logger: Logger, read: @escaping @Sendable () throws(ConfigurationError) -> Settings?,
-    apply: @escaping @Sendable (Settings) -> Void
+    apply: @escaping @Sendable (Settings) throws(TLSError) -> Void
   ) {
     current = Mutex(settings)
     self.logger = logger
     self.read = read
     self.apply = apply
+  }
+
+  /// Lets the server read its certificates anew, under the settings that it has.
+  func readCertificates() {
+    do throws(TLSError) {
+      try current.withLock { current throws(TLSError) in try apply(current) }
+      logger.notice("the certificates have been read anew")
+    } catch {
+      logger.error("the certificates stay as they are: \(error)")
+    }
   }
 
   /// Takes over what is new and right as a whole; otherwise everything stays as it is.
@@ -58,16 +69,23 @@ final class SettingsReload: Sendable {
       logger.error("the settings stay as they are: \(error)")
       return
     }
-    guard let new else {
+    // One at a time, and those that cannot be used change nothing.
+    let reload: Settings.Reload
+    do throws(TLSError) {
+      reload = try current.withLock { current throws(TLSError) in
+        let reload = current.reloaded(with: new ?? current)
+        try apply(reload.settings)
+        current = reload.settings
+        return reload
+      }
+    } catch {
+      logger.error("the settings stay as they are: \(error)")
+      return
+    }
+    if new == nil, !reload.settings.listeners.contains(where: { $0.endpoint.isSecured }) {
       logger.warning("there is no settings file to read anew: the server was started without --config")
       return
     }
-    let reload = current.withLock { current in
-      let reload = current.reloaded(with: new)
-      current = reload.settings
-      return reload
-    }
-    apply(reload.settings)
     let names = reload.changed.isEmpty ? "nothing" : reload.changed.joined(separator: ", ")
     logger.notice("the settings have been read anew", metadata: ["changed": "\(names)"])
     if !reload.needRestart.isEmpty {

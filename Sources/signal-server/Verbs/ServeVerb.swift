@@ -59,13 +59,14 @@ struct ServeVerb: AsyncParsableCommand {
         guard ResolvedSettings.name(ofFile: config, ProcessEnvironment.variables) != nil else { return nil }
         return try resolve().settings
       },
-      apply: { settings in
+      apply: { settings throws(TLSError) in
         let settings = settings.within(available: availableMemory())
         level.change(to: settings.log.level)
         Self.raiseDescriptors(settings, logger)
-        server.reload(Self.configuration(settings, logger), live: settings.live)
+        try server.reload(Self.configuration(settings, logger), live: settings.live)
+        Self.tellCertificates(of: server, logger)
       })
-    do throws(SystemError) {
+    do throws(ServerError) {
       try server.start()
       let sources =
         ProcessSignals.hangUp { reload.run() }
@@ -73,6 +74,9 @@ struct ServeVerb: AsyncParsableCommand {
           logger.info("stopping")
           server.shutdown()
         }
+      Self.tellCertificates(of: server, logger)
+      let files = settings.certificateFiles
+      let watch = files.isEmpty ? nil : FileWatch.begin(files) { reload.readCertificates() }
       // Supervisors and tests wait for these lines; with port 0 they are the only way to know the port.
       let endpoints = server.endpoints
       for endpoint in endpoints { Terminal.print("listening on \(endpoint)") }
@@ -84,7 +88,7 @@ struct ServeVerb: AsyncParsableCommand {
           "memory": "\(SettingText.text(bytes: settings.memory))",
         ])
       try await server.run()
-      withExtendedLifetime(sources) {}
+      withExtendedLifetime((sources, watch)) {}
     } catch {
       let hint = error.isAddressInUse && settings.listen.isEmpty ? "; --port 0 picks a free one" : ""
       throw Failure(.system, "cannot serve: \(error)\(hint)")
@@ -106,6 +110,21 @@ struct ServeVerb: AsyncParsableCommand {
       configuration.observer = { log.write($0) }
     }
     return configuration
+  }
+
+  /// Says when certificates end, and what is to be known of them.
+  private static func tellCertificates(of server: Server, _ logger: Logger) {
+    for certificate in server.certificates {
+      let left = certificate.end - Timestamp.now.milliseconds / 1000
+      let end = Timestamp(milliseconds: certificate.end * 1000)
+      logger.log(
+        level: left < 30 * 86_400 ? .warning : .info, left < 0 ? "a certificate has ended" : "certificate",
+        metadata: ["file": "\(certificate.file)", "end": "\(end)"])
+      if certificate.isRSA {
+        logger.notice(
+          "a key for RSA takes twice as long for a handshake as one on P-256", metadata: ["file": "\(certificate.file)"])
+      }
+    }
   }
 
   private static func raiseDescriptors(_ settings: Settings, _ logger: Logger) {

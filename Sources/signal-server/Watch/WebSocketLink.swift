@@ -13,7 +13,7 @@ final class WebSocketLink: LiveLink {
     limits.messageBytes = JSONLimits.bytesCeiling
     do throws(ClientError) {
       socket = try WebSocketClient(
-        url.endpoint, target: "/events", subprotocols: ["signal.v1.json"], limits: limits)
+        url.endpoint, target: "/events", tls: url.tls, subprotocols: ["signal.v1.json"], limits: limits)
     } catch {
       if case .upgradeRefused(let response) = error {
         throw .refused(status: response.status, text: response.refusal())

@@ -96,7 +96,7 @@ struct ListenerTests {
     let taken = try TestServer()
     let other = Self.server(
       Self.unix(folder.path()), ListenerConfiguration(.tcp(host: "127.0.0.1", port: taken.port)))
-    let error = try #require(throws: SystemError.self) { try other.start() }
+    let error = try #require(throws: ServerError.self) { try other.start() }
     #expect(error.isAddressInUse && "\(error)".contains("127.0.0.1:\(taken.port)"))
     #expect(other.endpoints.isEmpty && !folder.exists())
     #expect(try taken.connect().isAlive())
@@ -134,7 +134,7 @@ struct ListenerTests {
     let first = Self.server(Self.unix(folder.path()))
     try first.start()
     let second = Self.server(Self.tcp, Self.unix(folder.path()))
-    let error = try #require(throws: SystemError.self) { try second.start() }
+    let error = try #require(throws: ServerError.self) { try second.start() }
     #expect(error.isAddressInUse && "\(error)" == "bind unix:\(folder.path()): Address already in use")
     #expect(try HTTPClient(.unix(path: folder.path())).request("GET", "/").text == "local unix 0")
     first.shutdown()
@@ -146,7 +146,7 @@ struct ListenerTests {
     try "mine".write(toFile: folder.path("file"), atomically: true, encoding: .utf8)
     try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: folder.path("file"))
     for name in ["file", "link", ""] {
-      let error = try #require(throws: SystemError.self) { try Self.server(Self.unix(folder.path(name))).start() }
+      let error = try #require(throws: ServerError.self) { try Self.server(Self.unix(folder.path(name))).start() }
       #expect("\(error)" == "replace \(folder.path(name)), which is not a socket: File exists")
     }
     #expect(try String(contentsOfFile: folder.path("file"), encoding: .utf8) == "mine")
@@ -155,8 +155,8 @@ struct ListenerTests {
   @Test func `a path that cannot be is an error`() throws {
     let folder = try Folder()
     let long = folder.path(String(repeating: "a", count: 108))
-    #expect(throws: SystemError.self) { try Self.server(Self.unix(long)).start() }
-    let error = try #require(throws: SystemError.self) {
+    #expect(throws: ServerError.self) { try Self.server(Self.unix(long)).start() }
+    let error = try #require(throws: ServerError.self) {
       try Self.server(Self.unix(folder.path("none/socket"))).start()
     }
     #expect("\(error)".hasSuffix("No such file or directory"))

@@ -16,7 +16,7 @@ struct ReloadTests {
     var limits = Limits()
     var live = LiveConfiguration(hosts: hosts)
     change(&limits, &live)
-    test.server.reload(ServerConfiguration(loops: 7, limits: limits, observer: observer), live: live)
+    try test.server.reload(ServerConfiguration(loops: 7, limits: limits, observer: observer), live: live)
     // Each loop takes it over in its turn: a request on a new connection, of which each loop gets some, comes behind it.
     let others = try (0..<4).map { _ in try test.connect() }
     for client in others { #expect(client.isAlive()) }
@@ -60,7 +60,7 @@ struct ReloadTests {
     for client in old { #expect(client.isAlive()) }
     var limits = Limits()
     limits.connections = 2
-    test.server.reload(ServerConfiguration(limits: limits), live: LiveConfiguration(hosts: ["*"]))
+    try test.server.reload(ServerConfiguration(limits: limits), live: LiveConfiguration(hosts: ["*"]))
     // The connection may have been accepted before.
     while try test.connect().request("GET", "/health/live").status != 503 {}
     for client in old { #expect(client.isAlive()) }
@@ -80,10 +80,10 @@ struct ReloadTests {
 
   @Test func `before the start and after the shutdown it does nothing`() async throws {
     let server = Server(ServerConfiguration(port: 0, loops: 1), store: .forTests())
-    server.reload(ServerConfiguration(), live: LiveConfiguration())
+    try server.reload(ServerConfiguration(), live: LiveConfiguration())
     try server.start()
     server.shutdown()
-    server.reload(ServerConfiguration(), live: LiveConfiguration())
+    try server.reload(ServerConfiguration(), live: LiveConfiguration())
     try await server.run()
   }
 }

@@ -25,7 +25,7 @@ struct ShutdownTests {
 
   @Test func `a host that is not known is an error`() {
     let server = Server(ServerConfiguration(host: "no.such.host.invalid", port: 0)) { _, _ in .later }
-    #expect(throws: SystemError.self) { try server.start() }
+    #expect(throws: ServerError.self) { try server.start() }
   }
 
   @Test func `the address tells the port until the end`() async throws {

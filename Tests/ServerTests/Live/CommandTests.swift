@@ -278,8 +278,10 @@ struct CommandTests {
   @Test func `the subprotocol is chosen when it is offered and not missed when none is`() throws {
     let server = try TestServer()
     func subprotocol(_ offered: [String]) throws -> String? {
-      try WebSocketClient(.tcp(host: "127.0.0.1", port: server.port), target: "/events", subprotocols: offered)
-        .subprotocol
+      try WebSocketClient(
+        TestTransport.endpoint(port: server.port), target: "/events", tls: TestTransport.trust, subprotocols: offered
+      )
+      .subprotocol
     }
     #expect(try subprotocol(["other", "signal.v1.json"]) == "signal.v1.json")
     #expect(try subprotocol(["other"]) == nil)

@@ -49,7 +49,8 @@ struct FrameTests {
 
   @Test func `a batch is several events with line feeds between them, all that came at once`() throws {
     let server = try TestServer(loops: 1)
-    let client = try WebSocketClient(.tcp(host: "127.0.0.1", port: server.port), target: "/events?match=**&batch=true")
+    let client = try WebSocketClient(
+      TestTransport.endpoint(port: server.port), target: "/events?match=**&batch=true", tls: TestTransport.trust)
     func next() throws -> [String] {
       guard case .text(let bytes)? = try client.receive(timeout: LiveClient.patience) else { return [] }
       return String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map {
@@ -88,7 +89,8 @@ struct FrameTests {
   @Test func `a batch that is long is cut between events`() throws {
     let server = try TestServer()
     for number in 0..<40 { try server.store.set("p/\(number)", #""\#(String(repeating: "x", count: 4000))""#) }
-    let client = try WebSocketClient(.tcp(host: "127.0.0.1", port: server.port), target: "/events?match=**&batch=true")
+    let client = try WebSocketClient(
+      TestTransport.endpoint(port: server.port), target: "/events?match=**&batch=true", tls: TestTransport.trust)
     var lines: [LiveMessage] = []
     var longest = 0
     while lines.last?.type != "live" {

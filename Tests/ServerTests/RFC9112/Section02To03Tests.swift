@@ -40,7 +40,7 @@ struct Section03RequestLineTests {
     for (origin, status) in [("http://other.example:99", 201), ("http://x", 403)] {
       try client.send(
         """
-        PUT http://other.example:99/properties/\(status) HTTP/1.1\r\nHost: x\r\nOrigin: \(origin)\r
+        PUT http://other.example:99/properties/\(status) HTTP/1.1\r\nHost: x\r\nOrigin: \(TestTransport.adapted(origin))\r
         Content-Length: 1\r\n\r\n2
         """)
       #expect(try client.receive().status == status)

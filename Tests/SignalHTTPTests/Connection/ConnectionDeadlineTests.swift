@@ -20,7 +20,8 @@ import Testing
         loop.now = present - age
         guard
           let connection = try? Connection.adopt(
-            SocketHandle(owning: pair.first), of: .ofOutgoing, session: session, connections: connections, on: loop)
+            Transport(SocketHandle(owning: pair.first)), of: .ofOutgoing, session: session, connections: connections,
+            on: loop)
         else { return continuation.resume(returning: true) }
         connection.setDeadline(after: .nanoseconds(Int64(age / 4)), on: loop)
         connection.sendAnswerNow([UInt8](repeating: 0, count: 1 << 20), on: loop)

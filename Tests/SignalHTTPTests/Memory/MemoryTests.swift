@@ -104,7 +104,7 @@ import Testing
     let budget = MemoryBudget(MemoryShares(of: MemoryShares.least))
     let keeper = MemoryKeeper(budget)
     var taken: [Int] = []
-    while let bytes = keeper.takeConnection() { taken.append(bytes) }
+    while let bytes = keeper.takeConnection(isSecured: false) { taken.append(bytes) }
     #expect(taken.count == budget.connections.limit / MemoryBudget.connectionBytes)
     #expect(budget.refusedConnections == 1)
     keeper.release(input: 0, connection: nil)

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+import CTLS
+import Glibc
+
+/// The sealed bytes of the channel that is at work; those of one thread share it.
+@safe final class TLSBuffers {
+  /// Received in one go; a session's buffer holds what that opens to, with what was there of a record before.
+  fileprivate static let receivedBytes = 96 << 10
+  /// Sealed in one go before it is sent; what the socket does not take of it is all that a channel keeps sealed.
+  fileprivate static let sealedBytes = 48 << 10
+  /// Room behind that for the record that goes over it, and for all of a handshake.
+  private static let outputBytes = 128 << 10
+
+  fileprivate let input = RawBuffer(count: receivedBytes)
+  fileprivate let output = RawBuffer(count: outputBytes)
+  fileprivate var buffers: ctls_buffers
+
+  init() {
+    unsafe buffers = ctls_buffers()
+    unsafe buffers.output = output.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    unsafe buffers.output_capacity = output.bytes.count
+  }
+}
+
+/// TLS on one connection: opens what a socket receives, and seals what it sends.
+///
+/// It holds no bytes of its application: what is received is opened at once into the session's buffer, and of what is sent
+/// only what the socket did not take stays here, sealed.
+@safe final class TLSChannel {
+  /// Sealed bytes that wait at most. What is sent stays far below: only a peer that takes nothing, and asks for new keys
+  /// all the time, comes here.
+  private static let mostRest = 256 << 10
+
+  // Used by whoever owns the channel, one thread at a time.
+  private let channel: OpaquePointer
+  /// Certificates and settings live as long as a channel that uses them.
+  private let context: TLSContext
+  /// Those of the thread that the channel is used on.
+  var buffers: TLSBuffers
+  /// What the socket has not taken; it goes before anything else.
+  private var rest: [UInt8] = []
+  private var restStart = 0
+  private var hasReceived = false
+  private var peerHasEnded = false
+
+  /// - Parameter host: The server's name for a client; nil for the server's side.
+  init?(_ context: TLSContext, host: String? = nil, _ buffers: TLSBuffers) {
+    guard let channel = unsafe context.channel(host: host) else { return nil }
+    unsafe self.channel = channel
+    self.context = context
+    self.buffers = buffers
+  }
+
+  deinit { unsafe ctls_channel_free(channel) }
+
+  /// Something sealed waits for the socket to take it.
+  var hasRest: Bool { !rest.isEmpty }
+
+  /// The handshake is over.
+  var isEstablished: Bool { unsafe ctls_is_established(channel) != 0 }
+
+  /// Why the channel has failed.
+  var reason: String {
+    var text = [CChar](repeating: 0, count: 80)
+    unsafe ctls_reason(channel, &text, text.count)
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// Says the first word, which is the client's.
+  func begin(on socket: borrowing SocketHandle) -> TransferOutcome {
+    var (state, nothing) = (Int32(0), UInt8(0))
+    unsafe buffers.buffers.input_count = 0
+    _ = unsafe ctls_open(channel, &buffers.buffers, &nothing, 1, &state)
+    return state == ctls_failed ? .failed : flush(to: socket)
+  }
+
+  /// Receives once and opens what came; `.bytes(0)` when that was none of the application's.
+  ///
+  /// - Parameters:
+  ///   - buffer: Of ``Transport/receiveBufferBytes``.
+  ///   - isDrained: Set when the socket has nothing more for now.
+  func receive(
+    from socket: borrowing SocketHandle, into buffer: UnsafeMutableRawBufferPointer, isDrained: inout Bool
+  ) -> TransferOutcome {
+    assert(buffer.count >= TLSBuffers.receivedBytes + 2 << 14, "what is received has to fit when it is opened")
+    if peerHasEnded { return .ended }
+    let outcome = unsafe socket.receive(into: buffers.input.bytes)
+    guard case .bytes(let count) = outcome else { return outcome }
+    isDrained = count < TLSBuffers.receivedBytes
+    if !hasReceived {
+      hasReceived = true
+      if isPlainRequest { return refusePlainRequest(socket) }
+    }
+    unsafe buffers.buffers.input = UnsafePointer(buffers.input.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    unsafe buffers.buffers.input_count = count
+    var state: Int32 = 0
+    let opened = unsafe ctls_open(channel, &buffers.buffers, buffer.baseAddress, buffer.count, &state)
+    // What the handshake or the protocol itself has to say; when it has failed, the peer is told why.
+    if flush(to: socket) == .failed || state == ctls_failed { return .failed }
+    if state == ctls_ended {
+      peerHasEnded = true
+      if opened == 0 { return .ended }
+      isDrained = false
+    }
+    return .bytes(opened)
+  }
+
+  /// Sends bytes, as many as the socket takes.
+  func send(
+    _ blocks: UnsafeMutableBufferPointer<iovec>, to socket: borrowing SocketHandle
+  ) -> TransferOutcome {
+    let before = flush(to: socket)
+    guard before == .bytes(0) else { return before }
+    // Nothing can be said before the handshake is over, and nobody who could understand it is there.
+    guard isEstablished else { return .failed }
+    var total = 0
+    for index in 0..<blocks.count { unsafe total += blocks[index].iov_len }
+    var sent = 0
+    while sent < total, rest.isEmpty {
+      let sealed = unsafe ctls_seal(
+        channel, &buffers.buffers, blocks.baseAddress, Int32(blocks.count), sent, TLSBuffers.sealedBytes)
+      guard sealed >= 0 else { return .failed }
+      sent += sealed
+      if flush(to: socket) == .failed { return .failed }
+    }
+    return .bytes(sent)
+  }
+
+  /// Sends what is sealed; `.bytes(0)` when nothing of it is left.
+  func flush(to socket: borrowing SocketHandle) -> TransferOutcome {
+    let fresh = unsafe UnsafeRawBufferPointer(
+      rebasing: UnsafeRawBufferPointer(buffers.output.bytes)[..<buffers.buffers.output_count])
+    unsafe buffers.buffers.output_count = 0
+    if !rest.isEmpty {
+      // Behind what waits already: a reception may answer while the socket is full, but not for ever.
+      guard rest.count + fresh.count <= Self.mostRest else { return .failed }
+      unsafe rest.append(contentsOf: fresh)
+      let outcome = unsafe rest.withUnsafeBytes {
+        unsafe socket.send(UnsafeRawBufferPointer(rebasing: $0[restStart...]))
+      }
+      guard case .bytes(let count) = outcome else { return outcome }
+      restStart += count
+      guard restStart == rest.count else { return .wouldBlock }
+      rest = []
+      restStart = 0
+      return .bytes(0)
+    }
+    guard fresh.count > 0 else { return .bytes(0) }
+    var sent = 0
+    switch unsafe socket.send(fresh) {
+    case .bytes(fresh.count): return .bytes(0)
+    case .bytes(let count): sent = count
+    case .wouldBlock: break
+    case .ended, .failed: return .failed
+    }
+    unsafe rest = Array(fresh[sent...])
+    return .wouldBlock
+  }
+
+  /// Says that nothing follows.
+  func end(to socket: borrowing SocketHandle) {
+    guard rest.isEmpty else { return }
+    unsafe ctls_end(channel, &buffers.buffers)
+    _ = flush(to: socket)
+  }
+
+  // MARK: HTTP without TLS
+
+  /// Whether what has come first is a request in the clear: TLS begins with 22, the type of a handshake's record.
+  private var isPlainRequest: Bool { unsafe ByteSet.token.contains(buffers.input.bytes[0]) }
+
+  /// Tells somebody who took the port for one without TLS (RFC 9110 §15.5.1).
+  private func refusePlainRequest(_ socket: borrowing SocketHandle) -> TransferOutcome {
+    let answer =
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 38\r\nConnection: close\r\n\r\n"
+      + "This port speaks TLS: use https: here\n"
+    _ = unsafe Array(answer.utf8).withUnsafeBytes { unsafe socket.send($0) }
+    socket.endSending()
+    return .failed
+  }
+}
