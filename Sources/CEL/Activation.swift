@@ -83,7 +83,7 @@ public struct Activation: Sendable {
     rest = .nothing
   }
 
-  /// A change, for programs of ``CELEnvironment/change``.
+  /// A change, for programs of ``CELEnvironment/change`` and ``CELEnvironment/message``.
   ///
   /// A state without a change, such as a property in a listing, has no old value, and `op` is `'set'`.
   /// - Parameters:
@@ -111,9 +111,9 @@ public struct Activation: Sendable {
     if case .values(let further) = rest { rest = further.lookup.map { .values(Further(lookup: $0)) } ?? .nothing }
     boundTrees = 2
     slot0 = Value(.string, 0..<path.count, of: .path)
-    slot3 = Value(revision)
-    slot4 = Value(.string, op.range, of: .operations)
-    slot5 = Value(timestampMilliseconds: milliseconds)
+    slot2 = Value(timestampMilliseconds: milliseconds)
+    slot4 = Value(revision)
+    slot5 = Value(.string, op.range, of: .operations)
     self.path = path
     if let value {
       tree0 = value
@@ -123,9 +123,9 @@ public struct Activation: Sendable {
     }
     if let oldValue {
       tree1 = oldValue
-      slot2 = root(of: oldValue, .tree1)
+      slot3 = root(of: oldValue, .tree1)
     } else {
-      slot2 = .null
+      slot3 = .null
     }
   }
 

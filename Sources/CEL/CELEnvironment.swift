@@ -71,8 +71,16 @@ public struct CELEnvironment: Hashable, Sendable {
   ///
   /// An absent old or new value is `null`; `op` is `'set'`, `'delete'` or `'expire'`.
   public static let change = CELEnvironment(variables: [
-    CELVariable("path", .string), CELVariable("value"), CELVariable("oldValue"), CELVariable("revision", .int),
-    CELVariable("op", .string), CELVariable("time", .timestamp),
+    CELVariable("path", .string), CELVariable("value"), CELVariable("time", .timestamp), CELVariable("oldValue"),
+    CELVariable("revision", .int), CELVariable("op", .string),
+  ])
+
+  /// What filters over the messages of signals see: `path`, `message`, `time`.
+  ///
+  /// They are in the slots of the path, the value and the time of a change, so that the activation of a change whose
+  /// value is the message serves their programs.
+  public static let message = CELEnvironment(variables: [
+    CELVariable("path", .string), CELVariable("message"), CELVariable("time", .timestamp),
   ])
 
   /// The slot of a variable; nil when there is none of that name.

@@ -22,7 +22,8 @@ public struct ServerEvent: Sendable {
     case refusedCommand(status: Int, code: String)
     /// The server ends a WebSocket, or for `CloseCode.tooSlow` an event stream, with this code and reason.
     case closing(CloseCode, reason: String)
-    /// Filters of subscriptions failed for a change of the property at this path, which they therefore do not match.
+    /// Filters of subscriptions failed for a change of the property at this path, or a message of the signal, which they
+    /// therefore do not match.
     ///
     /// Those that an index decides are not evaluated, and do not fail.
     case filterFailed(path: String, filters: Int)

@@ -4,6 +4,7 @@ import SignalStore
 
 /// What a subscription is asked to be, in a `subscribe` command or in the query of `/events`.
 struct SubscribeRequest {
+  var topic = Topic.properties
   var patterns: [PathPattern] = []
   var filter: String?
   var initial = true
@@ -12,6 +13,23 @@ struct SubscribeRequest {
   var exit: Bool?
   var oldValue = true
   var delivery = DeliveryRequest()
+}
+
+extension SubscribeRequest {
+  /// Takes the members of a `subscribe` command, all but what names it.
+  init(_ members: inout JSONMembers, _ configuration: LiveConfiguration) throws(Problem) {
+    topic = members.has("signals") ? .signals : .properties
+    patterns = try members.patterns(
+      topic == .signals ? "signals" : "match", limits: configuration.limits, paths: configuration.paths)
+    filter = try members.string("where")
+    initial = try members.bool("initial") ?? true
+    // There is nothing more to be said of messages.
+    guard topic == .properties else { return }
+    since = try members.cursor("since")
+    exit = try members.bool("exit")
+    oldValue = try members.bool("oldValue") ?? true
+    delivery = try DeliveryRequest(&members)
+  }
 }
 
 /// What a patch asks for, in a request or a command.
@@ -50,7 +68,6 @@ enum ClientCommand {
   case write(OperationRequest)
   case transact([OperationRequest])
   case patch(PatchRequest)
-  case subscribeSignals(SignalSubscribeRequest)
   case send(SendRequest)
   /// What replaces the operations that the connection has registered for its end.
   /// With the text of the command, which the store keeps.
@@ -66,7 +83,7 @@ extension ClientCommand {
   var isWrite: Bool {
     switch self {
     case .write, .transact, .patch, .send, .onDisconnect: true
-    case .subscribe, .subscribeToDemand, .subscribeSignals, .unsubscribe, .get, .ping, .hello: false
+    case .subscribe, .subscribeToDemand, .unsubscribe, .get, .ping, .hello: false
     }
   }
 }
@@ -126,8 +143,6 @@ struct ClientMessage {
   ) throws(Problem) -> ClientCommand {
     let paths = configuration.paths
     switch type {
-    case "subscribe" where members.has("signals"):
-      return .subscribeSignals(try SignalSubscribeRequest(&members, configuration))
     case "send": return .send(try SendRequest(&members, configuration))
     case "onDisconnect":
       let operations = try DisconnectOperation.operations(&members, tree, configuration)
@@ -136,15 +151,7 @@ struct ClientMessage {
       if members.has("demand") {
         return .subscribeToDemand(try members.patterns("demand", limits: configuration.limits, paths: paths))
       }
-      var request = SubscribeRequest()
-      request.patterns = try members.patterns("match", limits: configuration.limits, paths: paths)
-      request.filter = try members.string("where")
-      request.initial = try members.bool("initial") ?? true
-      request.since = try members.cursor("since")
-      request.exit = try members.bool("exit")
-      request.oldValue = try members.bool("oldValue") ?? true
-      request.delivery = try DeliveryRequest(&members)
-      return .subscribe(request)
+      return .subscribe(try SubscribeRequest(&members, configuration))
     case "unsubscribe":
       guard let subscription = try members.integer("subscription") else { throw members.missing("subscription") }
       return .unsubscribe(subscription)

@@ -20,10 +20,15 @@ final class Commands {
   let configuration: LiveConfiguration
   /// What properties were; nil when nothing is kept.
   private let series: (any SeriesSource)?
+  private struct FilterKey: Hashable {
+    let source: [UInt8]
+    let topic: Topic
+  }
+
   /// Filters by their text, so that equal subscriptions compile once.
   ///
   /// Emptied when full: they are cheap to make.
-  private var filters: [[UInt8]: Filter] = [:]
+  private var filters: [FilterKey: Filter] = [:]
   private static let filterCacheLimit = 1024
 
   init(_ store: PropertyStore, _ configuration: LiveConfiguration, series: (any SeriesSource)? = nil) {
@@ -164,13 +169,13 @@ final class Commands {
   }
 
   /// Compiles a filter, or finds it among those of before.
-  func filter(_ source: String) throws(Problem) -> Filter {
+  func filter(_ source: String, of topic: Topic = .properties) throws(Problem) -> Filter {
     // By bytes: equal strings may be written in different ones, which expressions tell apart.
-    let key = Array(source.utf8)
+    let key = FilterKey(source: Array(source.utf8), topic: topic)
     if let filter = filters[key] { return filter }
     let filter: Filter
     do {
-      filter = try Filter(source, limits: filterLimits)
+      filter = try Filter(source, of: topic, limits: filterLimits)
     } catch {
       throw Problem(.badFilter, error.message, position: error.position)
     }

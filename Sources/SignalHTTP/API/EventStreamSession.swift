@@ -5,7 +5,6 @@ import SignalStore
 final class EventStreamSession: EventStreamHandler {
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
-  private let signals: SignalSubscriptions
   private let subscription: FirstSubscription
   private unowned var stream: EventStream! = nil
 
@@ -13,7 +12,6 @@ final class EventStreamSession: EventStreamHandler {
     self.service = service
     self.subscription = subscription
     subscriptions = LiveSubscriptions(hub: service.hub)
-    signals = SignalSubscriptions(service)
   }
 
   func opened(_ stream: EventStream, on loop: isolated EventLoop) {
@@ -21,12 +19,9 @@ final class EventStreamSession: EventStreamHandler {
     let wire = Wire.eventStream(chunked: stream.isChunked)
     var block = FrameBlock(wire, epoch: service.commands.epoch)
     switch subscription {
-    case .properties(let options, let request, let claim):
+    case .events(let options, let request, let claim):
       let membership = subscriptions.add(options, request, claim, id: 1, wire: wire, subscriber: self, on: loop)
       block.append { service.appendSubscribed(membership, request, id: 1, command: nil, to: &$0.bytes) }
-    case .signals(let options, let request, let claim):
-      signals.add(options, request, claim, id: 1, wire: wire, subscriber: self)
-      block.append { service.appendSubscribed(id: 1, command: nil, to: &$0.bytes) }
     case .demand(let patterns, let claim):
       subscriptions.add(demand: patterns, claim, id: 1, wire: wire, subscriber: self)
       block.append { service.appendSubscribed(id: 1, command: nil, to: &$0.bytes) }
@@ -37,13 +32,10 @@ final class EventStreamSession: EventStreamHandler {
   }
 
   func drained(_ stream: EventStream, on loop: isolated EventLoop) {
-    if subscriptions.proceed(on: loop) || signals.proceed(on: loop) { stream.askForDrained(on: loop) }
+    if subscriptions.proceed(on: loop) { stream.askForDrained(on: loop) }
   }
 
-  func closed(on loop: isolated EventLoop) {
-    subscriptions.removeAll()
-    signals.removeAll()
-  }
+  func closed(on loop: isolated EventLoop) { subscriptions.removeAll() }
 }
 
 extension EventStreamSession: Subscriber {
@@ -52,7 +44,6 @@ extension EventStreamSession: Subscriber {
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)
     subscriptions.removeAll()
-    signals.removeAll()
     stream.connection.observation?.tell(.closing(.tooSlow, reason: reason))
     stream.close(comment: reason, on: loop)
   }

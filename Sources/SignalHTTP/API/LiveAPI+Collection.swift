@@ -119,21 +119,15 @@ extension LiveAPI {
 
   /// The subscription that the query asks for, if it does.
   private func firstSubscription(_ query: Query, _ resumption: Cursor?) throws(APIError) -> FirstSubscription? {
-    if let request = try SignalSubscribeRequest(query, service.configuration) {
-      return try problem { () throws(Problem) in
-        .signals(
-          try service.options(for: request), request, try service.claim(request.patterns, filter: request.filter))
-      }
-    }
     if query.has("demand") {
       try query.refuse(allBut: ["demand", "batch"], "a subscription to demand")
       let patterns = try query.patterns("demand", service.configuration)
       return .demand(patterns, try problem { () throws(Problem) in try service.claim(patterns) })
     }
     guard var request = try query.subscription(service.configuration) else { return nil }
-    request.since = resumption ?? request.since
+    if request.topic == .properties { request.since = resumption ?? request.since }
     return try problem { [request] () throws(Problem) in
-      .properties(
+      .events(
         try service.options(for: request), request, try service.claim(request.patterns, filter: request.filter))
     }
   }

@@ -8,7 +8,6 @@ final class LiveService {
   let commands: Commands
   let hub: Hub
   let waits: PropertyWaits
-  let signalHub: SignalHub
   /// Holds answers back until what they tell is durable; nil when the store is in memory only.
   let gate: AnswerGate?
   /// Whether every answer is held back, and not only those to who asks for it.
@@ -55,8 +54,6 @@ final class LiveService {
     loop.addParticipant(waits)
     loop.addParticipant(requests)
     loop.addParticipant(histories)
-    signalHub = SignalHub(store, limits: hubLimits, loop: loop)
-    loop.addParticipant(signalHub)
     if let gate {
       loop.addParticipant(gate)
       announcements = commands.observeAnnouncements { [mark = gate.mark] announcement in
@@ -82,7 +79,6 @@ final class LiveService {
     waits = other.waits
     requests = other.requests
     histories = other.histories
-    signalHub = other.signalHub
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
@@ -112,7 +108,12 @@ final class LiveService {
 
   /// Checks what a subscription asks for and compiles its filter.
   func options(for request: SubscribeRequest) throws(Problem) -> SubscriptionOptions {
-    let filter: Filter? = if let source = request.filter { try commands.filter(source) } else { nil }
+    let filter: Filter? = if let source = request.filter { try commands.filter(source, of: request.topic) } else { nil }
+    guard request.topic == .properties else {
+      // Every message, or the end.
+      return SubscriptionOptions(
+        patterns: request.patterns, filter: filter, topic: .signals, delivery: DeliveryOptions(mode: .all))
+    }
     if request.exit == true, let filter, !filter.isState {
       throw Problem(
         .exitNeedsStateFilter,
@@ -191,7 +192,7 @@ final class LiveService {
     text.append(UInt8(ascii: ","))
   }
 
-  /// The `ok` of a subscription to signals.
+  /// The `ok` of a subscription to what others watch.
   func appendSubscribed(id: Int, command: Int?, to text: inout [UInt8]) {
     Self.appendSubscribed(id, command, to: &text)
     text.appendJSON(commands.revision.number)
@@ -203,7 +204,7 @@ final class LiveService {
     _ membership: Membership, _ request: SubscribeRequest, id: Int, command: Int?, to text: inout [UInt8]
   ) {
     Self.appendSubscribed(id, command, to: &text)
-    text.appendJSON(membership.joinedAt.number)
+    text.appendJSON(membership.revision.number)
     if let recovered = membership.recovered {
       text.append(literal: recovered ? #","recovered":true"# : #","recovered":false"#)
     }

@@ -6,8 +6,7 @@ import SignalStore
 ///
 /// Indirect, because it is large, and every session that lives would keep the place.
 indirect enum FirstSubscription {
-  case properties(SubscriptionOptions, SubscribeRequest, MemoryClaim?)
-  case signals(SignalOptions, SignalSubscribeRequest, MemoryClaim?)
+  case events(SubscriptionOptions, SubscribeRequest, MemoryClaim?)
   /// To what others watch, of what overlaps with these patterns.
   case demand([PathPattern], MemoryClaim?)
 }
@@ -18,7 +17,6 @@ final class LiveSession: WebSocketHandler {
 
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
-  private let signals: SignalSubscriptions
   private let caller: Caller
   /// The subscription of the URL, begun when the handshake is done.
   private var first: FirstSubscription?
@@ -34,7 +32,6 @@ final class LiveSession: WebSocketHandler {
     self.isBatched = isBatched
     caller = service.commands.makeHoldingCaller()
     subscriptions = LiveSubscriptions(hub: service.hub)
-    signals = SignalSubscriptions(service)
   }
 
   // MARK: WebSocket
@@ -45,8 +42,7 @@ final class LiveSession: WebSocketHandler {
     let first = first
     self.first = nil
     switch first {
-    case .properties(let options, let request, let claim): subscribe(options, request, claim, command: nil, on: loop)
-    case .signals(let options, let request, let claim): subscribe(options, request, claim, command: nil, on: loop)
+    case .events(let options, let request, let claim): subscribe(options, request, claim, command: nil, on: loop)
     case .demand(let patterns, let claim): subscribe(demand: patterns, claim, command: nil, on: loop)
     case nil: break
     }
@@ -82,10 +78,10 @@ final class LiveSession: WebSocketHandler {
     proceed(on: loop)
   }
 
-  func closing(_ socket: WebSocket, on loop: isolated EventLoop) { endSubscriptions() }
+  func closing(_ socket: WebSocket, on loop: isolated EventLoop) { subscriptions.removeAll() }
 
   func closed(on loop: isolated EventLoop) {
-    endSubscriptions()
+    subscriptions.removeAll()
     service.commands.end(caller)
   }
 
@@ -112,10 +108,6 @@ final class LiveSession: WebSocketHandler {
   private func execute(_ command: ClientCommand, _ id: Int, on loop: isolated EventLoop) throws(Problem) {
     let commands = service.commands
     switch command {
-    case .subscribeSignals(let request):
-      try checkRoom()
-      let claim = try service.claim(request.patterns, filter: request.filter)
-      subscribe(try service.options(for: request), request, claim, command: id, on: loop)
     case .send(let request):
       try commands.send(request, as: caller)
       replyOK(id, on: loop) { _ in }
@@ -130,7 +122,7 @@ final class LiveSession: WebSocketHandler {
       try checkRoom()
       subscribe(demand: patterns, try service.claim(patterns), command: id, on: loop)
     case .unsubscribe(let subscription):
-      guard subscriptions.remove(subscription) || signals.remove(subscription) else {
+      guard subscriptions.remove(subscription) else {
         throw Problem(.noSuchSubscription, "The connection has no subscription \(subscription).")
       }
       replyOK(id, on: loop) { _ in }
@@ -169,16 +161,6 @@ final class LiveSession: WebSocketHandler {
   }
 
   private func subscribe(
-    _ options: SignalOptions, _ request: SignalSubscribeRequest, _ claim: MemoryClaim?, command: Int?,
-    on loop: isolated EventLoop
-  ) {
-    let id = nextID
-    signals.add(options, request, claim, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
-    reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
-    proceed(on: loop)
-  }
-
-  private func subscribe(
     demand patterns: [PathPattern], _ claim: MemoryClaim?, command: Int?, on loop: isolated EventLoop
   ) {
     let id = nextID
@@ -187,20 +169,15 @@ final class LiveSession: WebSocketHandler {
     proceed(on: loop)
   }
 
-  private func endSubscriptions() {
-    subscriptions.removeAll()
-    signals.removeAll()
-  }
-
   /// Sends what subscriptions have to say, behind the replies.
   private func proceed(on loop: isolated EventLoop) {
     socket.sendCollected(on: loop)
-    if subscriptions.proceed(on: loop) || signals.proceed(on: loop) { socket.askForDrained(on: loop) }
+    if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
   }
 
   private func checkRoom() throws(Problem) {
     let limit = service.configuration.limits.subscriptionsPerConnection
-    guard subscriptions.count + signals.count < limit else {
+    guard subscriptions.count < limit else {
       throw Problem(.tooManySubscriptions, "A connection has at most \(limit) subscriptions.")
     }
   }
@@ -208,7 +185,7 @@ final class LiveSession: WebSocketHandler {
   /// The smallest positive integer that is not in use.
   private var nextID: Int {
     var id = 1
-    while subscriptions.contains(id) || signals.contains(id) { id += 1 }
+    while subscriptions.contains(id) { id += 1 }
     return id
   }
 

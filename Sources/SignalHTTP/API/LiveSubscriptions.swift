@@ -67,11 +67,11 @@ final class LiveSubscriptions {
   /// The client subscribes anew to all that it had, from one cursor: the oldest counts.
   var reached: Revision? {
     var oldest = Revision(.max)
-    for member in members {
-      guard let reached = member.membership.reached(settled: hub.settled) else { return nil }
+    for (_, membership, _) in members where membership.isResumable {
+      guard let reached = membership.reached(settled: hub.settled) else { return nil }
       oldest = min(oldest, reached)
     }
-    return members.isEmpty ? nil : oldest
+    return oldest == Revision(.max) ? nil : oldest
   }
 
   func removeAll() {

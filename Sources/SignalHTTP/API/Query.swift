@@ -117,12 +117,17 @@ struct Query {
   func subscription(_ configuration: LiveConfiguration) throws(APIError) -> SubscribeRequest? {
     guard items.contains(where: { $0.name != "batch" }) else { return nil }
     var request = SubscribeRequest()
-    request.patterns = try patterns("match", configuration)
+    request.topic = has("signals") ? .signals : .properties
+    request.patterns = try patterns(request.topic == .signals ? "signals" : "match", configuration)
     guard !request.patterns.isEmpty else {
       throw .problem(Problem(.badQuery, "A subscription needs \"match\"."))
     }
     request.filter = try one("where")
     request.initial = try bool("initial") ?? true
+    guard request.topic == .properties else {
+      try refuse(allBut: ["signals", "where", "initial", "batch"], "a subscription to signals")
+      return request
+    }
     request.since = try cursor("since")
     request.exit = try bool("exit")
     request.oldValue = try bool("oldValue") ?? true

@@ -3,14 +3,14 @@ import CEL
 import JSON
 import SignalStore
 
-/// A compiled `where`.
+/// A compiled `where`, of properties or of messages.
 ///
-/// Two are equal when the bytes of their texts are.
+/// Two of one topic are equal when the bytes of their texts are.
 final class Filter: Hashable, Sendable {
   let program: Program
 
-  init(_ source: String, limits: CELLimits) throws(CELError) {
-    program = try Program(filter: source, environment: .change, limits: limits)
+  init(_ source: String, of topic: Topic = .properties, limits: CELLimits) throws(CELError) {
+    program = try Program(filter: source, environment: topic == .signals ? .message : .change, limits: limits)
   }
 
   /// Whether it describes a state of a property, by path and value alone, and not a transition.

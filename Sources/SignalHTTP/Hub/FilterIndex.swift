@@ -26,7 +26,7 @@ struct FilterIndex {
   }
 
   private static func rank(_ conjunct: FilterConjunct) -> Int? {
-    guard conjunct.subject.variable == "value" || conjunct.subject.variable == "path" else { return nil }
+    guard ["value", "message", "path"].contains(conjunct.subject.variable) else { return nil }
     switch conjunct.test {
     case .equal: return 0
     case .isIn: return 1

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// Takes the changes of the store to the subscribers of one loop.
+/// Takes the changes of the store, and the messages of its signals, to the subscribers of one loop.
 ///
-/// Once a turn the loop's mailbox is emptied: each change goes through the trie of patterns to the groups it concerns;
-/// a group's filter is evaluated once and its frame written once; at the end the group's frames of this turn are one
-/// block, and every member gets a reference to it. A connection sends once, after that.
+/// Once a turn the mailbox of each `Feed` is emptied: each change goes through the trie of patterns to the groups it
+/// concerns; a group's filter is evaluated once and its frame written once; at the end the group's frames of this turn
+/// are one block, and every member gets a reference to it. A connection sends once, after that.
 ///
 /// What a turn spends on this is bounded (`TurnWork`). Where that ends, also in the midst of a commit, the turn ends with
 /// what is complete, and routing goes on in the next; see `Routing`.
@@ -14,13 +14,11 @@ import SignalStore
 final class Hub: TurnParticipant {
   private let store: PropertyStore
   private let pace: Replay.Pace
-  private let mailbox: Mailbox
   private let limits: HubLimits
   private let bookmarkNanoseconds: UInt64
   private var shortestBookmark: UInt64
-  private var feed: Subscription?
-  private var finder = GroupFinder()
-  private var routing = Routing()
+  private let changes: Feed
+  private let messages: Feed
   private var groups: [SubscriptionGroup?] = []
   private var freeGroups: [Int] = []
   /// Groups that have lost a member, once for each: what is known of their patterns is brought up to date in turns' ends.
@@ -35,7 +33,7 @@ final class Hub: TurnParticipant {
   private var nextBookmarks: UInt64 = 0
   /// Who watches what, on all loops.
   let watchers: Watchers
-  private let demandBox: DemandBox
+  private let demandBox: Mailbox<Watchers.Demand>
   private var demandFeed: Subscription?
   private var demandSubscriptions: [DemandSubscription] = []
   /// What expensive evaluations for all connections of the loop have cost lately.
@@ -55,10 +53,11 @@ final class Hub: TurnParticipant {
     countsLeft = loop.work.limit
     bookmarkNanoseconds = max(1, bookmarkInterval.nanosecondsClamped)
     shortestBookmark = bookmarkNanoseconds
-    mailbox = Mailbox { [weak loop] in loop?.wake() }
+    changes = Feed(.properties, of: store, loop: loop)
+    messages = Feed(.signals, of: store, loop: loop)
     self.watchers = watchers
     self.filterFailed = filterFailed
-    demandBox = DemandBox { [weak loop] in loop?.wake() }
+    demandBox = Mailbox { [weak loop] in loop?.wake() }
   }
 
   // MARK: Subscribing
@@ -74,9 +73,9 @@ final class Hub: TurnParticipant {
   ) -> Membership {
     let key = SubscriptionGroup.Key(options: options, id: id, wire: wire, isCounted: take != nil)
     // First the mailbox, then what is there now: what is committed in between is in both, and dropped once.
-    let wasAttached = attach()
+    let wasAttached = feed(of: options.topic).attach()
     let replay = Replay(key, initial: initial, since: since, store: store, pace: pace, limits: limits)
-    if !wasAttached {
+    if !wasAttached, options.topic == .properties {
       progress.routed = replay.position
       settled = replay.position
     }
@@ -84,8 +83,15 @@ final class Hub: TurnParticipant {
     let membership = Membership(
       group: group, subscriber: subscriber, replay: replay, take: take, conflatedBytes: limits.conflatedBytes)
     group.join(membership)
-    watchers.add(options.patterns)
+    if options.topic == .properties { watchers.add(options.patterns) }
     return membership
+  }
+
+  private func feed(of topic: Topic) -> Feed {
+    switch topic {
+    case .properties: changes
+    case .signals: messages
+    }
   }
 
   /// Ends a subscription: nothing is sent to it any more.
@@ -96,32 +102,31 @@ final class Hub: TurnParticipant {
     let group = membership.group
     guard group.leave(membership) else { return }
     let isCounted = countsLeft > 0
-    if isCounted {
-      let patterns = group.key.options.patterns
-      countsLeft -= Departures.cost * patterns.count
-      watchers.remove(patterns)
-    }
+    if isCounted { countsLeft -= countOut(group) }
     departures.add(group, isCounted: isCounted)
   }
 
+  /// Takes one out of the watchers; returns what that has cost.
+  private func countOut(_ group: SubscriptionGroup) -> Int {
+    guard group.key.options.topic == .properties else { return 0 }
+    let patterns = group.key.options.patterns
+    watchers.remove(patterns)
+    return Departures.cost * patterns.count
+  }
+
   /// Whether the last turn has not done all that there was to do.
-  var hasWorkLeft: Bool { routing.first != nil || !departures.isEmpty }
+  var hasWorkLeft: Bool {
+    changes.routing.first != nil || messages.routing.first != nil || !departures.isEmpty
+  }
 
   private func settleDepartures(on loop: isolated EventLoop) {
     while loop.work.endings > 0, let (group, isCounted) = departures.next() {
       loop.work.endings -= Departures.cost
-      if !isCounted {
-        let patterns = group.key.options.patterns
-        loop.work.endings -= Departures.cost * patterns.count
-        watchers.remove(patterns)
-      }
+      if !isCounted { loop.work.endings -= countOut(group) }
       guard group.isEmpty, groups[group.index] === group else { continue }
-      finder.remove(group)
       indexes[group.key] = nil
       groups[group.index] = nil
-      // A commit that is being routed still names it.
-      if routing.isWithinCommit { routing.retired.append(group.index) } else { freeGroups.append(group.index) }
-      if indexes.isEmpty { detach() }
+      freeGroups += feed(of: group.key.options.topic).remove(group)
     }
     if !departures.isEmpty { loop.continueInNextTurn() }
   }
@@ -162,70 +167,61 @@ final class Hub: TurnParticipant {
       shortestBookmark = bookmark
       nextBookmarks = min(nextBookmarks, now + bookmark / 8)
     }
-    finder.add(group)
+    feed(of: key.options.topic).add(group)
     return group
-  }
-
-  /// Sees to it that changes come in; false when they did not before.
-  private func attach() -> Bool {
-    guard feed == nil else { return true }
-    feed = store.changes.subscribe { [mailbox] commit in mailbox.put(commit) }
-    return false
-  }
-
-  private func detach() {
-    feed?.cancel()
-    feed = nil
-    _ = mailbox.take()
-    freeGroups += routing.retired
-    routing = Routing()
   }
 
   // MARK: Routing
 
   func turnBegins(on loop: isolated EventLoop) {
-    mailbox.ownerWillTake()
+    changes.ownerWillTake()
+    messages.ownerWillTake()
     countsLeft = loop.work.limit
   }
 
   func turnEnds(on loop: isolated EventLoop) {
     if !departures.isEmpty { settleDepartures(on: loop) }
-    routing.add(mailbox.take())
-    if let first = routing.first {
-      // Moved out while it is mutated: a turn that routes thousands of changes does not ask each time whether it may.
-      var routing = Routing()
-      swap(&routing, &self.routing)
-      var filtered = routing.takeChange() ?? FilteredChange(first.first)
-      let end = filtered.work + loop.work.routing
-      let begin = filtered.work
-      while filtered.work < end, let commit = routing.first, route(commit, &routing, &filtered, until: end, on: loop) {
-        routing.removeFirst()
-        guard !routing.retired.isEmpty else { continue }
-        freeGroups += routing.retired
-        routing.retired = []
-      }
-      loop.work.routing -= filtered.work - begin
-      if routing.isWithinCommit { routing.keep(filtered) }
-      for group in routing.touched where !group.isInCommit && !group.deliver(on: loop) {
-        progress.schedule(group, on: loop)
-      }
-      routing.endTurn()
-      if routing.first != nil { loop.continueInNextTurn() }
-      swap(&routing, &self.routing)
-    }
-    if !routing.isWithinCommit { settled = progress.routed }
+    route(changes, on: loop)
+    route(messages, on: loop)
+    if !changes.routing.isWithinCommit { settled = progress.routed }
     for group in progress.takeDue(on: loop) { group.flush(on: loop) }
     if !demandSubscriptions.isEmpty { tellDemand(on: loop) }
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
 
+  /// Gives what has come of a topic to the groups that it concerns, as far as this turn allows.
+  private func route(_ feed: Feed, on loop: isolated EventLoop) {
+    feed.take()
+    guard let first = feed.routing.first else { return }
+    // Moved out while it is mutated: a turn that routes thousands of changes does not ask each time whether it may.
+    var routing = Routing()
+    swap(&routing, &feed.routing)
+    var filtered = routing.takeChange() ?? FilteredChange(first.first)
+    let begin = filtered.work
+    let end = begin + loop.work[feed.topic]
+    while filtered.work < end, let commit = routing.first,
+      route(commit, of: feed, &routing, &filtered, until: end, on: loop)
+    {
+      routing.removeFirst()
+      if !routing.retired.isEmpty { freeGroups += routing.takeRetired() }
+    }
+    loop.work[feed.topic] -= filtered.work - begin
+    if routing.isWithinCommit { routing.keep(filtered) }
+    for group in routing.touched where !group.isInCommit && !group.deliver(on: loop) {
+      progress.schedule(group, on: loop)
+    }
+    routing.endTurn()
+    if routing.first != nil { loop.continueInNextTurn() }
+    swap(&routing, &feed.routing)
+  }
+
   /// Gives a commit to the groups that it concerns, from where the last turn has left off; false when the work of this
   /// one has reached `end` before.
   private func route(
-    _ commit: Commit, _ routing: inout Routing, _ filtered: inout FilteredChange, until end: Int,
+    _ commit: Commit, of feed: Feed, _ routing: inout Routing, _ filtered: inout FilteredChange, until end: Int,
     on loop: isolated EventLoop
   ) -> Bool {
-    while routing.nextChange(of: commit, &filtered, &finder) {
+    while routing.nextChange(of: commit, &filtered, &feed.finder) {
       while let candidate = routing.nextCandidate() {
         guard let group = groups[candidate.group], !group.isEmpty else { continue }
         if append(&filtered, candidate, to: group, on: loop), !group.isInCommit {
@@ -241,7 +237,7 @@ final class Hub: TurnParticipant {
       if group.endCommit(commit.revision, on: loop) { routing.touched.append(group) }
     }
     routing.inCommit.removeAll(keepingCapacity: true)
-    progress.routed = max(progress.routed, commit.revision)
+    if feed.topic == .properties { progress.routed = max(progress.routed, commit.revision) }
     return true
   }
 

@@ -144,6 +144,20 @@ struct LiveEventWriter {
     text.bytes.append(UInt8(ascii: "}"))
   }
 
+  /// A message of a signal.
+  ///
+  /// - Parameter isRemembered: Whether it was sent before, and kept.
+  func appendSignal(_ message: StoredValue, isRemembered: Bool, to text: inout FrameText) {
+    text.bytes.append(literal: #"{"type":"signal","subscription":"#)
+    text.bytes.appendJSON(subscription)
+    appendPath(message.path, to: &text.bytes)
+    text.bytes.append(literal: #","message":"#)
+    text.append(message.value)
+    text.bytes.append(literal: #","time":""#)
+    message.time.write(to: &text.bytes)
+    text.bytes.append(literal: isRemembered ? #"","remembered":true}"# : #""}"#)
+  }
+
   /// What was left out, and why.
   ///
   /// - Parameter more: Whether the events follow that were not.

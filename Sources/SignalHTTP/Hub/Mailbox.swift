@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-import SignalStore
 import Synchronization
 
-/// Commits on their way from any thread to one loop.
-final class Mailbox: Sendable {
+/// What is on its way from any thread to one loop: commits, or demand.
+final class Mailbox<Element: Sendable>: Sendable {
   private struct State {
-    var commits: [Commit] = []
+    var elements: [Element] = []
     /// The loop is in a turn and will take what comes in before the turn ends: it need not be woken.
     var ownerWillTake = false
   }
@@ -15,22 +14,22 @@ final class Mailbox: Sendable {
 
   init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
-  func put(_ commit: Commit) {
+  func put(_ element: Element) {
     let mustWake = state.withLock { state in
-      state.commits.append(commit)
-      return state.commits.count == 1 && !state.ownerWillTake
+      state.elements.append(element)
+      return state.elements.count == 1 && !state.ownerWillTake
     }
     if mustWake { wake() }
   }
 
   func ownerWillTake() { state.withLock { $0.ownerWillTake = true } }
 
-  func take() -> [Commit] {
+  func take() -> [Element] {
     state.withLock { state in
       state.ownerWillTake = false
-      guard !state.commits.isEmpty else { return [] }
-      var taken: [Commit] = []
-      swap(&taken, &state.commits)
+      guard !state.elements.isEmpty else { return [] }
+      var taken: [Element] = []
+      swap(&taken, &state.elements)
       return taken
     }
   }

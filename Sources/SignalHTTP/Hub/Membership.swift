@@ -57,8 +57,10 @@ final class Membership {
   var place: Int?
   /// Which of the two: it gets bytes of its own.
   var isBehind = false
-  /// The revision of the beginning: the group's events up to it are not for this member.
+  /// The position of the beginning: the group's events up to it are not for this member.
   let joinedAt: Revision
+  /// The revision of the store at the beginning.
+  let revision: Revision
   /// Whether a given cursor could be resumed from; nil when none was given.
   let recovered: Bool?
   /// Whether its beginning tells the present value of every property.
@@ -84,6 +86,7 @@ final class Membership {
     self.conflatedBytes = conflatedBytes
     mode = group.key.options.delivery.mode
     joinedAt = replay.position
+    revision = replay.revision
     recovered = replay.recovered
     knowsState = replay.isSnapshot
     wanted = take
@@ -115,6 +118,9 @@ final class Membership {
     waitingBytes = 0
     for (frames, marks) in waited where place != nil { send(frames, marks, on: loop) }
   }
+
+  /// Whether it can be resumed: messages leave nothing to resume from.
+  var isResumable: Bool { group.key.options.topic == .properties }
 
   /// Up to where the subscriber has been given everything, so that it can resume from there; nil while a snapshot is
   /// under way, of which no part is worth anything.

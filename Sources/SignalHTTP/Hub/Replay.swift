@@ -2,7 +2,7 @@
 import SignalStore
 
 /// The beginning of a subscription (`docs/protocol.md` §4 rule 2): the snapshot at a revision, or what was missed since
-/// a cursor, and then `live`.
+/// a cursor, or the messages that are kept, and then `live`.
 ///
 /// It is made piece by piece, as the socket takes it. An object, because it is large, and every subscription that lives
 /// would keep the place.
@@ -11,6 +11,7 @@ final class Replay {
     case nothing
     case snapshot(PropertyScan)
     case history(HistorySlice.Iterator)
+    case messages(ArraySlice<SignalMessage>)
   }
 
   /// How much is made at a time.
@@ -30,7 +31,9 @@ final class Replay {
   let recovered: Bool?
   /// Whether it tells the present value of every property.
   let isSnapshot: Bool
-  /// The revision of `live`: what comes after it is the group's.
+  /// The revision of `live`.
+  let revision: Revision
+  /// What comes after this is the group's: the revision, or the number of a message.
   let position: Revision
   /// Up to where everything missed has been handed out; nil before the end of a snapshot.
   private(set) var reached: Revision?
@@ -59,17 +62,28 @@ final class Replay {
     // What the client was told last of a path is not known: the first change is told, and the band begins there.
     deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.deadbandPaths) }
     block = FrameBlock(key.wire, epoch: store.epoch, isCounted: key.isCounted)
+    if options.topic == .signals {
+      let (messages, last) = store.signals.remembered(match: initial ? options.patterns : [])
+      revision = store.revision
+      position = Revision(last)
+      recovered = nil
+      isSnapshot = false
+      source = .messages(messages[...])
+      return
+    }
     let since = since.map(store.present)
     if let since, let missed = store.changes(since: since) {
       recovered = true
       isSnapshot = false
       position = missed.through
+      revision = position
       reached = since.revision
       source = .history(missed.makeIterator())
       return
     }
     let snapshot = store.snapshot()
     position = snapshot.revision
+    revision = position
     recovered = since == nil ? nil : false
     reset = since.map { since in
       store.isLost(since)
@@ -100,9 +114,13 @@ final class Replay {
         addProperties(&scan, &budget, &work)
       case .history(var commits):
         addCommits(&commits, &budget, &work)
+      case .messages(var messages):
+        addMessages(&messages, &work)
       }
     if isLast {
-      block.append(resumeAt: position) { [writer, position] in writer.appendLive(position, to: &$0.bytes) }
+      block.append(resumeAt: options.topic == .properties ? revision : nil) { [writer, revision] in
+        writer.appendLive(revision, to: &$0.bytes)
+      }
     }
     let marks = block.takeMarks()
     return Piece(frames: block.take(), marks: marks, isLast: isLast)
@@ -144,6 +162,17 @@ final class Replay {
       if missed.isEmpty { reached = commit.revision }
     }
     source = .history(commits)
+    return false
+  }
+
+  private func addMessages(_ messages: inout ArraySlice<SignalMessage>, _ work: inout Int) -> Bool {
+    source = .nothing
+    while block.count < pace.snapshotBytes, work > 0, let message = messages.popFirst().map(StoredValue.init) {
+      guard options.see(message, work: &work) != nil else { continue }
+      block.append { [writer] in writer.appendSignal(message, isRemembered: true, to: &$0) }
+    }
+    if messages.isEmpty { return true }
+    source = .messages(messages)
     return false
   }
 

@@ -25,6 +25,11 @@ struct Routing {
   /// Places of groups that are gone; `candidates` may name them until the commit has been routed.
   var retired: [Int] = []
 
+  mutating func takeRetired() -> [Int] {
+    defer { retired = [] }
+    return retired
+  }
+
   var first: Commit? { position < commits.count ? commits[position] : nil }
 
   /// Whether a part of the first commit has been routed.
@@ -48,6 +53,9 @@ struct Routing {
     commits = []
     position = 0
   }
+
+  /// Forgets all but what is retired: there are no groups left.
+  mutating func removeAll() { self = Routing(retired: retired) }
 
   mutating func keep(_ filtered: FilteredChange) { change = filtered }
 

@@ -65,7 +65,7 @@ final class SubscriptionGroup {
     pending = Conflation(options)
     isPaced = options.delivery.isPaced
     interval = options.delivery.interval
-    isPlain = deadband == nil && options.pointer == nil && !isPaced
+    isPlain = options.topic == .properties && deadband == nil && options.pointer == nil && !isPaced
     isDirect = isPlain
   }
 
@@ -147,10 +147,19 @@ final class SubscriptionGroup {
   ///
   /// - Parameter verdict: What the group's filter says; nil when it has to be asked.
   func append(_ change: inout FilteredChange, _ verdict: FilterVerdict?) -> Bool {
-    guard isDirect else { return appendSeen(&change) }
+    guard isDirect else {
+      return key.options.topic == .signals ? appendMessage(&change, verdict) : appendSeen(&change)
+    }
     guard let event = key.options.event(for: &change, verdict) else { return false }
     let change = change.change
     block.open(change.revision, room: writer.room(for: change)) { [writer] in writer.append(event, change, to: &$0) }
+    return true
+  }
+
+  private func appendMessage(_ change: inout FilteredChange, _ verdict: FilterVerdict?) -> Bool {
+    if let filter = key.options.filter, !(verdict?.new ?? filter.holds(forNew: &change)) { return false }
+    guard let message = change.change.new else { return false }
+    block.append { [writer] in writer.appendSignal(message, isRemembered: false, to: &$0) }
     return true
   }
 
@@ -232,7 +241,7 @@ final class SubscriptionGroup {
   }
 
   func sendBookmark(_ revision: Revision, on loop: isolated EventLoop) {
-    guard !isInCommit else { return }
+    guard !isInCommit, key.options.topic == .properties else { return }
     // What is pending of a paced group may be older than the beginning of a member that would get it then.
     if pending.isEmpty { for place in behind.indices.reversed() where behind[place].isIdle { rejoin(behind[place]) } }
     // A member whose snapshot is newer than what has been routed is told at the next occasion, and so is everyone

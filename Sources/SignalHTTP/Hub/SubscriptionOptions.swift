@@ -3,11 +3,21 @@ import CEL
 import JSON
 import SignalStore
 
+/// What events are about.
+///
+/// To the hub a message is a change that sets a value where there was none, and its revision is its number. It leaves no
+/// state: nothing about it is resumed, conflated or marked.
+enum Topic {
+  case properties
+  case signals
+}
+
 /// What a subscriber asks for, apart from where it begins and how many events it wants: equal options can share a
 /// group.
 struct SubscriptionOptions: Hashable {
   let patterns: [PathPattern]
   var filter: Filter?
+  var topic = Topic.properties
   /// Whether leaving a state filter is told.
   var exit = true
   /// What events carry.

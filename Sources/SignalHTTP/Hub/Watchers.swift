@@ -89,26 +89,3 @@ final class Watchers: Sendable {
     changes.enqueue(Demand(pattern: pattern, isWatched: isWatched, number: state.number))
   }
 }
-
-/// Demand on its way to one loop.
-final class DemandBox: Sendable {
-  private let waiting = Mutex<[Watchers.Demand]>([])
-  private let wake: @Sendable () -> Void
-
-  init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
-
-  func put(_ demand: Watchers.Demand) {
-    let isFirst = waiting.withLock { waiting in
-      waiting.append(demand)
-      return waiting.count == 1
-    }
-    if isFirst { wake() }
-  }
-
-  func take() -> [Watchers.Demand] {
-    waiting.withLock { waiting in
-      defer { waiting = [] }
-      return waiting
-    }
-  }
-}
