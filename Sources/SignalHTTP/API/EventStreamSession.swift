@@ -5,10 +5,10 @@ import SignalStore
 final class EventStreamSession: EventStreamHandler {
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
-  private let subscription: FirstSubscription
+  private let subscription: CheckedSubscription
   private unowned var stream: EventStream! = nil
 
-  init(_ service: LiveService, _ subscription: FirstSubscription) {
+  init(_ service: LiveService, _ subscription: CheckedSubscription) {
     self.service = service
     self.subscription = subscription
     subscriptions = LiveSubscriptions(hub: service.hub)
@@ -18,14 +18,8 @@ final class EventStreamSession: EventStreamHandler {
     self.stream = stream
     let wire = Wire.eventStream(chunked: stream.isChunked)
     var block = FrameBlock(wire, epoch: service.commands.epoch)
-    switch subscription {
-    case .events(let options, let request, let claim):
-      let membership = subscriptions.add(options, request, claim, id: 1, wire: wire, subscriber: self, on: loop)
-      block.append { service.appendSubscribed(membership, request, id: 1, command: nil, to: &$0.bytes) }
-    case .demand(let patterns, let claim):
-      subscriptions.add(demand: patterns, claim, id: 1, wire: wire, subscriber: self)
-      block.append { service.appendSubscribed(id: 1, command: nil, to: &$0.bytes) }
-    }
+    let begun = subscriptions.add(subscription, id: 1, wire: wire, subscriber: self, on: loop)
+    block.append { service.append(begun, to: nil, &$0.bytes) }
     service.noteDependence()
     stream.send(answer: block.take().first, on: loop)
     drained(stream, on: loop)

@@ -118,17 +118,14 @@ extension LiveAPI {
   }
 
   /// The subscription that the query asks for, if it does.
-  private func firstSubscription(_ query: Query, _ resumption: Cursor?) throws(APIError) -> FirstSubscription? {
+  private func firstSubscription(_ query: Query, _ resumption: Cursor?) throws(APIError) -> CheckedSubscription? {
     if query.has("demand") {
       try query.refuse(allBut: ["demand", "batch"], "a subscription to demand")
       let patterns = try query.patterns("demand", service.configuration)
-      return .demand(patterns, try problem { () throws(Problem) in try service.claim(patterns) })
+      return try problem { () throws(Problem) in try service.subscription(toDemand: patterns) }
     }
     guard var request = try query.subscription(service.configuration) else { return nil }
     if request.topic == .properties { request.since = resumption ?? request.since }
-    return try problem { [request] () throws(Problem) in
-      .events(
-        try service.options(for: request), request, try service.claim(request.patterns, filter: request.filter))
-    }
+    return try problem { [request] () throws(Problem) in try service.subscription(request) }
   }
 }

@@ -95,8 +95,19 @@ final class LiveService {
 
   // MARK: Requests
 
-  /// Takes memory for a subscription; nil where it has no limit.
-  func claim(_ patterns: [PathPattern], filter: String? = nil) throws(Problem) -> MemoryClaim? {
+  /// Checks what a subscription asks for, takes the memory for it and compiles its filter.
+  func subscription(_ request: SubscribeRequest) throws(Problem) -> CheckedSubscription {
+    let claim = try claim(request.patterns, filter: request.filter)
+    return .events(try options(for: request), request, claim)
+  }
+
+  /// Takes the memory for a subscription to what others watch.
+  func subscription(toDemand patterns: [PathPattern]) throws(Problem) -> CheckedSubscription {
+    .demand(patterns, try claim(patterns))
+  }
+
+  /// Nil where memory has no limit.
+  private func claim(_ patterns: [PathPattern], filter: String? = nil) throws(Problem) -> MemoryClaim? {
     guard let memory else { return nil }
     let cost = MemoryBudget.cost(
       patternBytes: patterns.reduce(0) { $0 + $1.bytes.count }, filterBytes: filter?.utf8.count ?? 0)
@@ -106,8 +117,7 @@ final class LiveService {
     return claim
   }
 
-  /// Checks what a subscription asks for and compiles its filter.
-  func options(for request: SubscribeRequest) throws(Problem) -> SubscriptionOptions {
+  private func options(for request: SubscribeRequest) throws(Problem) -> SubscriptionOptions {
     let filter: Filter? = if let source = request.filter { try commands.filter(source, of: request.topic) } else { nil }
     guard request.topic == .properties else {
       // Every message, or the end.
@@ -176,13 +186,6 @@ final class LiveService {
     text.append(literal: "}}")
   }
 
-  private static func appendSubscribed(_ id: Int, _ command: Int?, to text: inout [UInt8]) {
-    appendReply(to: command, &text)
-    text.append(literal: #""type":"ok","subscription":"#)
-    text.appendJSON(id)
-    text.append(literal: #","revision":"#)
-  }
-
   /// The beginning of a reply, up to its type: one to the parameters of a URL names no command.
   static func appendReply(to command: Int?, _ text: inout [UInt8]) {
     text.append(UInt8(ascii: "{"))
@@ -192,23 +195,17 @@ final class LiveService {
     text.append(UInt8(ascii: ","))
   }
 
-  /// The `ok` of a subscription to what others watch.
-  func appendSubscribed(id: Int, command: Int?, to text: inout [UInt8]) {
-    Self.appendSubscribed(id, command, to: &text)
-    text.appendJSON(commands.revision.number)
-    text.append(UInt8(ascii: "}"))
-  }
-
   /// The `ok` of a subscription.
-  func appendSubscribed(
-    _ membership: Membership, _ request: SubscribeRequest, id: Int, command: Int?, to text: inout [UInt8]
-  ) {
-    Self.appendSubscribed(id, command, to: &text)
-    text.appendJSON(membership.revision.number)
-    if let recovered = membership.recovered {
+  func append(_ begun: BegunSubscription, to command: Int?, _ text: inout [UInt8]) {
+    Self.appendReply(to: command, &text)
+    text.append(literal: #""type":"ok","subscription":"#)
+    text.appendJSON(begun.id)
+    text.append(literal: #","revision":"#)
+    text.appendJSON(begun.revision.number)
+    if let recovered = begun.recovered {
       text.append(literal: recovered ? #","recovered":true"# : #","recovered":false"#)
     }
-    GrantedDelivery(request.delivery, configuration.limits).append(request.delivery, to: &text)
+    GrantedDelivery(begun.delivery, configuration.limits).append(begun.delivery, to: &text)
     text.append(UInt8(ascii: "}"))
   }
 }

@@ -2,15 +2,6 @@
 import JSON
 import SignalStore
 
-/// The subscription that a URL asks for, checked.
-///
-/// Indirect, because it is large, and every session that lives would keep the place.
-indirect enum FirstSubscription {
-  case events(SubscriptionOptions, SubscribeRequest, MemoryClaim?)
-  /// To what others watch, of what overlaps with these patterns.
-  case demand([PathPattern], MemoryClaim?)
-}
-
 /// The live protocol on one WebSocket: commands in, replies and events out (`docs/protocol.md` §3).
 final class LiveSession: WebSocketHandler {
   static let subprotocol = "signal.v1.json"
@@ -19,14 +10,14 @@ final class LiveSession: WebSocketHandler {
   private let subscriptions: LiveSubscriptions
   private let caller: Caller
   /// The subscription of the URL, begun when the handshake is done.
-  private var first: FirstSubscription?
+  private var first: CheckedSubscription?
   private unowned var socket: WebSocket! = nil
   /// Whether events come several in a message.
   private var isBatched: Bool
   /// Whether the reply to the command that is being executed waits until what was written is durable.
   private var isSynced = false
 
-  init(_ service: LiveService, first: FirstSubscription?, isBatched: Bool) {
+  init(_ service: LiveService, first: CheckedSubscription?, isBatched: Bool) {
     self.service = service
     self.first = first
     self.isBatched = isBatched
@@ -39,13 +30,7 @@ final class LiveSession: WebSocketHandler {
   func opened(_ socket: WebSocket, on loop: isolated EventLoop) {
     self.socket = socket
     reply(on: loop) { service.appendHello(messageBytes: service.messageBytes, to: &$0) }
-    let first = first
-    self.first = nil
-    switch first {
-    case .events(let options, let request, let claim): subscribe(options, request, claim, command: nil, on: loop)
-    case .demand(let patterns, let claim): subscribe(demand: patterns, claim, command: nil, on: loop)
-    case nil: break
-    }
+    if let first = first.take() { begin(first, command: nil, on: loop) }
   }
 
   func received(
@@ -116,11 +101,10 @@ final class LiveSession: WebSocketHandler {
       replyOK(id, on: loop) { _ in }
     case .subscribe(let request):
       try checkRoom()
-      let claim = try service.claim(request.patterns, filter: request.filter)
-      subscribe(try service.options(for: request), request, claim, command: id, on: loop)
+      begin(try service.subscription(request), command: id, on: loop)
     case .subscribeToDemand(let patterns):
       try checkRoom()
-      subscribe(demand: patterns, try service.claim(patterns), command: id, on: loop)
+      begin(try service.subscription(toDemand: patterns), command: id, on: loop)
     case .unsubscribe(let subscription):
       guard subscriptions.remove(subscription) else {
         throw Problem(.noSuchSubscription, "The connection has no subscription \(subscription).")
@@ -149,23 +133,10 @@ final class LiveSession: WebSocketHandler {
     }
   }
 
-  private func subscribe(
-    _ options: SubscriptionOptions, _ request: SubscribeRequest, _ claim: MemoryClaim?, command: Int?,
-    on loop: isolated EventLoop
-  ) {
-    let id = nextID
-    let membership = subscriptions.add(
-      options, request, claim, id: id, wire: .webSocket(batched: isBatched), subscriber: self, on: loop)
-    reply(on: loop) { service.appendSubscribed(membership, request, id: id, command: command, to: &$0) }
-    proceed(on: loop)
-  }
-
-  private func subscribe(
-    demand patterns: [PathPattern], _ claim: MemoryClaim?, command: Int?, on loop: isolated EventLoop
-  ) {
-    let id = nextID
-    subscriptions.add(demand: patterns, claim, id: id, wire: .webSocket(batched: isBatched), subscriber: self)
-    reply(on: loop) { service.appendSubscribed(id: id, command: command, to: &$0) }
+  private func begin(_ subscription: CheckedSubscription, command: Int?, on loop: isolated EventLoop) {
+    let begun = subscriptions.add(
+      subscription, id: nextID, wire: .webSocket(batched: isBatched), subscriber: self, on: loop)
+    reply(on: loop) { service.append(begun, to: command, &$0) }
     proceed(on: loop)
   }
 

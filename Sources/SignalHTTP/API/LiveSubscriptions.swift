@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
+/// A subscription that a client may have: what it asks for is right, and there is memory for it.
+///
+/// Indirect, because it is large, and every session that lives would keep the place.
+indirect enum CheckedSubscription {
+  case events(SubscriptionOptions, SubscribeRequest, MemoryClaim?)
+  /// To what others watch, of what overlaps with these patterns.
+  case demand([PathPattern], MemoryClaim?)
+}
+
+/// What the reply to a subscription tells.
+struct BegunSubscription {
+  let id: Int
+  /// Of the store, at the beginning.
+  let revision: Revision
+  var recovered: Bool?
+  var delivery = DeliveryRequest()
+}
+
 /// The subscriptions of one connection, whatever its wire: begins them, sends their beginnings piece by piece, and
 /// ends them with the connection.
 final class LiveSubscriptions {
@@ -23,6 +41,23 @@ final class LiveSubscriptions {
 
   /// Registers a subscription; nothing of it is sent before `proceed`.
   func add(
+    _ subscription: CheckedSubscription, id: Int, wire: Wire, subscriber: any Subscriber, on loop: isolated EventLoop
+  ) -> BegunSubscription {
+    switch subscription {
+    case .events(let options, let request, let claim):
+      let membership = add(options, request, claim, id: id, wire: wire, subscriber: subscriber, on: loop)
+      return BegunSubscription(
+        id: id, revision: membership.revision, recovered: membership.recovered, delivery: request.delivery)
+    case .demand(let patterns, let claim):
+      let subscription = hub.subscribe(demand: patterns, id: id, wire: wire, subscriber: subscriber)
+      demands.append((id, subscription, claim))
+      hasWork = true
+      return BegunSubscription(id: id, revision: subscription.revision)
+    }
+  }
+
+  /// The same for one to events.
+  func add(
     _ options: SubscriptionOptions, _ request: SubscribeRequest, _ claim: MemoryClaim?, id: Int, wire: Wire,
     subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> Membership {
@@ -32,14 +67,6 @@ final class LiveSubscriptions {
     members.append((id, membership, claim))
     hasWork = true
     return membership
-  }
-
-  /// Registers a subscription to what others watch; nothing of it is sent before `proceed`.
-  func add(
-    demand patterns: [PathPattern], _ claim: MemoryClaim?, id: Int, wire: Wire, subscriber: any Subscriber
-  ) {
-    demands.append((id, hub.subscribe(demand: patterns, id: id, wire: wire, subscriber: subscriber), claim))
-    hasWork = true
   }
 
   /// Ends one; false when there is none with that id.

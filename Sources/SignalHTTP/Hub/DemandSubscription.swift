@@ -20,8 +20,10 @@ final class DemandSubscription {
   private var next = 0
   /// Patterns that it was told are watched.
   private var told: Set<PathPattern> = []
-  /// Said when what was there at the beginning has been told.
-  private var live: Revision?
+  /// Of the store, at the beginning.
+  let revision: Revision
+  /// Whether what was there at the beginning has been told.
+  private var isLive = false
 
   init(
     _ patterns: [PathPattern], id: Int, wire: Wire, watched: [PathPattern], number: UInt64, store: PropertyStore,
@@ -32,7 +34,7 @@ final class DemandSubscription {
     self.pieceBytes = pieceBytes
     self.subscriber = subscriber
     since = number
-    live = store.revision
+    revision = store.revision
     block = FrameBlock(wire, epoch: store.epoch)
     for pattern in watched where concerns(pattern) { note(pattern, isWatched: true) }
   }
@@ -61,7 +63,7 @@ final class DemandSubscription {
   }
 
   /// Whether something is left to be told.
-  var hasWork: Bool { live != nil || !pending.isEmpty }
+  var hasWork: Bool { !isLive || !pending.isEmpty }
 
   /// Tells the next piece, if the client takes it.
   func proceed(on loop: isolated EventLoop) {
@@ -72,9 +74,9 @@ final class DemandSubscription {
       if isWatched { told.insert(pattern) } else { told.remove(pattern) }
       block.append { [id] in LiveEventWriter(subscription: id).appendDemand(pattern, isWatched, to: &$0.bytes) }
     }
-    if pending.isEmpty, let revision = live {
-      live = nil
-      block.append { [id] in LiveEventWriter(subscription: id).appendLive(revision, to: &$0.bytes) }
+    if pending.isEmpty, !isLive {
+      isLive = true
+      block.append { [id, revision] in LiveEventWriter(subscription: id).appendLive(revision, to: &$0.bytes) }
     }
     let frames = block.take()
     if !frames.isEmpty { subscriber.outlet.send(frames, on: loop) }

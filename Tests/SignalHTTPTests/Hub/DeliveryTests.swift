@@ -474,8 +474,8 @@ struct HubDemandTests {
     try await onHub { loop in
       let test = HubUnderTest(on: loop)
       let provider = test.connect()
-      provider.subscriptions.add(
-        demand: [.all], nil, id: 1, wire: .webSocket(batched: false), subscriber: provider)
+      _ = provider.subscriptions.add(
+        .demand([.all], nil), id: 1, wire: .webSocket(batched: false), subscriber: provider, on: loop)
       test.turn(on: loop)
       #expect(provider.texts().count == 1)
       provider.isBlocked = true
