@@ -155,15 +155,6 @@ extension ReadableSource {
   }
 }
 
-/// The closure without the actor that its type carries.
-///
-/// The two types have the same representation: the actor is one of the things that the closure has captured.
-private func withoutIsolation<Receiver, Message>(
-  _ closure: @escaping @isolated(any) @Sendable (Receiver, Message) -> Void
-) -> @Sendable (Receiver, Message) -> Void {
-  unsafe unsafeBitCast(closure, to: (@Sendable (Receiver, Message) -> Void).self)
-}
-
 /// Subscribes, through `attach`, as long as `object` lives; on `actor`, if there is one.
 private func subscribeBound<Object: AnyObject & Sendable, Message, End: Ending>(
   _ object: Object, once: Bool, on actor: (any Actor)?,

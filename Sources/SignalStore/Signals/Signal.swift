@@ -1,28 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-/// A closure that takes a message.
-///
-/// In a structure of its own because that keeps the closure in its most general form, whatever the message type is.
-@usableFromInline
-struct MessageCall<Message> {
-  @usableFromInline let closure: @Sendable (Message) -> Void
-
-  @inlinable
-  init(_ closure: @escaping @Sendable (Message) -> Void) { self.closure = closure }
-}
-
-/// A ``MessageCall`` where it lies.
-///
-/// Not copyable, so that calling it borrows it: a copy would cost an atomic retain and release per call, which is most of
-/// the price of a call.
-@usableFromInline
-struct MessageCallInPlace<Message>: ~Copyable {
-  @usableFromInline let closure: @Sendable (Message) -> Void
-
-  @inlinable @inline(__always)
-  borrowing func callAsFunction(_ message: Message) { closure(message) }
-}
-
 /// The observers of a ``Signal``.
 @usableFromInline
 enum MessageKind<Message: Sendable>: ObserverKind {

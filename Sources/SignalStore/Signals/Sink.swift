@@ -72,26 +72,3 @@ extension Sink where End == Never {
     self.init(message: message, end: { _ in })
   }
 }
-
-/// An observer with the stages before it; ``Stamp/staged`` marks the entries that have one.
-@usableFromInline
-final class StagedObserver<Message>: Sendable {
-  @usableFromInline let stages: Stages<Message>
-  @usableFromInline let observer: OwnedClosure
-
-  @inlinable
-  init(_ stages: Stages<Message>, _ observer: OwnedClosure) {
-    self.stages = stages
-    self.observer = observer
-  }
-
-  /// Calls the staged observer of an entry where it lies; see ``MessageCallInPlace``.
-  ///
-  /// Unsafe: the entry must have one, for messages of this type.
-  @unsafe @inlinable @inline(__always)
-  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
-    unsafe closure.pointee.object(as: Self.self)._withUnsafeGuaranteedRef {
-      $0.stages.closure(message, $0.observer.closure)
-    }
-  }
-}

@@ -16,22 +16,6 @@ protocol ObserverKind: SendableMetatype {
   static func first(from memory: Memory) -> Message?
 }
 
-extension ObserverKind {
-  /// Calls an entry's closure in place.
-  @inlinable @inline(__always)
-  static func call(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
-    unsafe closure.withMemoryRebound(to: MessageCallInPlace<Message>.self, capacity: 1) {
-      unsafe $0.pointee(message)
-    }
-  }
-
-  /// Calls an entry's ``StagedObserver``.
-  @inlinable @inline(__always)
-  static func callStaged(_ closure: UnsafePointer<ErasedClosure>, _ message: Message) {
-    unsafe StagedObserver.call(closure, message)
-  }
-}
-
 /// The machine behind every source: the observers, the messages that wait, and what the source remembers.
 ///
 /// Sources and subscriptions share it. Unchecked like ``ObserverList``, which says who may do what: the rights and the lock
