@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 /// Type conversions (langdef "List of Standard Definitions"): what does not fit is an error, never cut off silently,
 /// but the fraction of a double that becomes an integer.
 extension Evaluator {
@@ -143,17 +145,17 @@ extension Evaluator {
       guard let offset = TimeZones.offset(of: copy(activation, zone), at: seconds) else { return error(.badArgument) }
       seconds += Int64(offset)
     }
-    let date = Times.Date(seconds: seconds)
+    let (date, second) = CalendarDay.split(seconds, dayOf: 86_400)
     switch function {
     case .getFullYear: return Value(date.year)
     case .getMonth: return Value(date.month - 1)
     case .getDate: return Value(date.day)
     case .getDayOfMonth: return Value(date.day - 1)
-    case .getDayOfWeek: return Value(date.dayOfWeek)
-    case .getDayOfYear: return Value(date.dayOfYear)
-    case .getHours: return Value(date.secondOfDay / 3600)
-    case .getMinutes: return Value(date.secondOfDay / 60 % 60)
-    case .getSeconds: return Value(date.secondOfDay % 60)
+    case .getDayOfWeek: return Value(date.weekday)
+    case .getDayOfYear: return Value(date.number - CalendarDay.number(year: date.year, month: 1, day: 1))
+    case .getHours: return Value(second / 3600)
+    case .getMinutes: return Value(second / 60 % 60)
+    case .getSeconds: return Value(second % 60)
     default: return Value(Int64(value.extra) / 1_000_000)
     }
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 /// String and bytes literals (langdef "String and Bytes Values").
 extension Lexer {
   /// Reads a literal if one starts here; `r` and `b` stand before the quotes in any order and case.
@@ -83,7 +85,7 @@ extension Lexer {
     advance(skip)
     var value: UInt32 = 0
     for _ in 0..<digits {
-      guard let digit = Self.hexDigit(peek()), UInt32(digit) < radix else {
+      guard let digit = peek().hexDigit, UInt32(digit) < radix else {
         let kind = radix == 8 ? "octal" : "hexadecimal"
         throw error(.badEscape, "this escape needs \(digits) \(kind) digits", at: start)
       }

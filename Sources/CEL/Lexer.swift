@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 /// A lexical element with its place in the source.
 struct Token {
   enum Kind: Equatable {
@@ -211,7 +213,7 @@ struct Lexer {
   private mutating func digits(radix: UInt64, start: Int) throws(CELError) -> UInt64? {
     var value: UInt64? = 0
     let first = position
-    while let digit = Self.hexDigit(peek()), UInt64(digit) < radix {
+    while let digit = peek().hexDigit, UInt64(digit) < radix {
       if let current = value {
         let (product, overflow) = current.multipliedReportingOverflow(by: radix)
         let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
@@ -253,10 +255,4 @@ struct Lexer {
   static func isNamePart(_ byte: UInt8) -> Bool { isNameStart(byte) || isDigit(byte) }
 
   static func isNewline(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
-
-  static func hexDigit(_ byte: UInt8) -> UInt8? {
-    if isDigit(byte) { return byte - UInt8(ascii: "0") }
-    let letter = (byte | 0x20) &- UInt8(ascii: "a")
-    return letter < 6 ? letter + 10 : nil
-  }
 }

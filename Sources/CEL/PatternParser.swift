@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 /// Reads the syntax of RE2.
 struct PatternParser {
   private struct Flags {
@@ -299,7 +301,7 @@ struct PatternParser {
     let isBraced = accept("{")
     var value: UInt32 = 0
     var digits = 0
-    while digits < (isBraced ? 8 : 2), let byte = next, let digit = Lexer.hexDigit(byte) {
+    while digits < (isBraced ? 8 : 2), let byte = next, let digit = byte.hexDigit {
       value = value << 4 | UInt32(digit)
       digits += 1
       position += 1

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
 import Synchronization
 
 /// Zones (langdef "Timezones"): `UTC`, offsets such as `+05:30`, and the names of the system's database.
@@ -20,7 +21,7 @@ enum TimeZones {
     if name.elementsEqual("UTC".utf8) { return 0 }
     let signed = name.first.map(Lexer.isDigit) == true ? Array("+".utf8) + name : name
     guard signed.count == 6 else { return nil }
-    var reader = Times.Reader(signed)
+    var reader = TimeTextReader(signed)
     return reader.zone()
   }
 
@@ -111,7 +112,7 @@ struct ZoneRule: Sendable {
 
   func offset(at seconds: Int64) -> Int {
     guard let summer else { return standard }
-    let year = Times.Date(seconds: seconds + Int64(standard)).year
+    let year = CalendarDay.split(seconds + Int64(standard), dayOf: 86_400).day.year
     // Each change is told in the time that holds before it.
     let start = Int64(Self.seconds(of: summer.start, year) - standard)
     let end = Int64(Self.seconds(of: summer.end, year) - summer.offset)
@@ -120,20 +121,19 @@ struct ZoneRule: Sendable {
   }
 
   private static func seconds(of day: Day, _ year: Int) -> Int {
-    let january = Times.days(year: year, month: 1, day: 1)
+    let january = CalendarDay.number(year: year, month: 1, day: 1)
     let days: Int
     switch day.kind {
     case .zeroBased: days = january + day.day
     // Counted without the leap day.
-    case .julian: days = january + day.day - 1 + (Times.isLeap(year) && day.day > 59 ? 1 : 0)
+    case .julian: days = january + day.day - 1 + (CalendarDay.isLeap(year) && day.day > 59 ? 1 : 0)
     case .week:
-      let first = Times.days(year: year, month: day.month, day: 1)
-      let firstDayOfWeek = ((first + 4) % 7 + 7) % 7
+      let first = CalendarDay.number(year: year, month: day.month, day: 1)
       let next =
         day.month == 12
-        ? Times.days(year: year + 1, month: 1, day: 1)
-        : Times.days(year: year, month: day.month + 1, day: 1)
-      var found = first + (day.day - firstDayOfWeek + 7) % 7 + (day.week - 1) * 7
+        ? CalendarDay.number(year: year + 1, month: 1, day: 1)
+        : CalendarDay.number(year: year, month: day.month + 1, day: 1)
+      var found = first + (day.day - CalendarDay.weekday(of: first) + 7) % 7 + (day.week - 1) * 7
       if found >= next { found -= 7 }
       days = found
     }

@@ -106,7 +106,7 @@ struct StringContent {
       var unit: UInt32 = 0
       var digits = 0
       while digits < 4, position < end {
-        unit = unit << 4 | (Validator.hexDigit(source[position]) ?? 0)
+        unit = unit << 4 | UInt32(source[position].hexDigit ?? 0)
         position += 1
         digits += 1
       }

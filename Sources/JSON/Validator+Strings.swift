@@ -68,20 +68,22 @@ extension Validator {
     case UInt8(ascii: "u"):
       for index in start + 2..<start + 6 {
         guard index < source.count else { throw JSONError(.unexpectedEnd, at: index) }
-        guard hexDigit(source.byte(at: index)) != nil else { throw JSONError(.badEscape, at: index) }
+        guard source.byte(at: index).hexDigit != nil else { throw JSONError(.badEscape, at: index) }
       }
       return start + 6
     default:
       throw JSONError(.badEscape, at: start + 1)
     }
   }
+}
 
-  /// The value of a hexadecimal digit in either case.
+extension UInt8 {
+  /// The value of a hexadecimal digit in either case; nil for any other byte.
   @inline(__always)
-  static func hexDigit(_ byte: UInt8) -> UInt32? {
-    let decimal = byte &- UInt8(ascii: "0")
-    if decimal < 10 { return UInt32(decimal) }
-    let letter = (byte | 0x20) &- UInt8(ascii: "a")
-    return letter < 6 ? UInt32(letter) + 10 : nil
+  package var hexDigit: UInt8? {
+    let decimal = self &- UInt8(ascii: "0")
+    if decimal < 10 { return decimal }
+    let letter = (self | 0x20) &- UInt8(ascii: "a")
+    return letter < 6 ? letter + 10 : nil
   }
 }

@@ -3,9 +3,11 @@ import JSON
 import SignalStore
 
 /// The members of one object of a message, taken by name; what is left over at the end is refused by name.
+///
+/// Names are compared by their bytes.
 struct JSONMembers {
   private let tree: JSONTree
-  private var members: [(name: String, value: JSONTree.Node)] = []
+  private var members: [(key: JSONTree.Node, value: JSONTree.Node)] = []
   /// What the members belong to, for sentences: "a subscribe command".
   private let subject: String
 
@@ -21,20 +23,23 @@ struct JSONMembers {
     self.tree = tree
     self.subject = subject
     for key in tree.keys(of: node) {
-      guard let name = tree.string(key), let value = tree.value(ofKey: key) else { continue }
+      guard let value = tree.value(ofKey: key) else { continue }
       // Of several with the same name the last counts.
-      members.removeAll { $0.name == name }
-      members.append((name, value))
+      tree.withUTF8(of: key) { name in members.removeAll { tree.string($0.key, equals: name) == true } }
+      members.append((key, value))
       if members.count > Self.nameLimit { break }
     }
   }
 
   mutating func take(_ name: String) -> JSONTree.Node? {
-    guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
-    return members.remove(at: index).value
+    index(of: name).map { members.remove(at: $0).value }
   }
 
-  func has(_ name: String) -> Bool { members.contains { $0.name == name } }
+  func has(_ name: String) -> Bool { index(of: name) != nil }
+
+  private func index(of name: String) -> Int? {
+    members.firstIndex { tree.string($0.key, equals: name.utf8.span) == true }
+  }
 
   mutating func string(_ name: String) throws(Problem) -> String? {
     guard let node = take(name) else { return nil }
@@ -172,7 +177,7 @@ struct JSONMembers {
   /// Refuses what nobody took.
   func end() throws(Problem) {
     guard let left = members.first else { return }
-    throw Problem(.unknownMember, "\(sentenceSubject) has no member \"\(left.name)\".")
+    throw Problem(.unknownMember, "\(sentenceSubject) has no member \"\(tree.string(left.key) ?? "")\".")
   }
 
   private var sentenceSubject: String { subject.prefix(1).uppercased() + subject.dropFirst() }

@@ -29,8 +29,6 @@ struct Query {
     }
   }
 
-  var isEmpty: Bool { items.isEmpty }
-
   /// The parameter as it was decoded; nil when it is not there.
   func text(_ name: String) -> String? { items.first { $0.name == name }?.value }
 

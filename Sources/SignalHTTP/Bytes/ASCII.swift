@@ -16,7 +16,6 @@ package enum ASCII {
   package static let dot: UInt8 = 0x2E
   package static let slash: UInt8 = 0x2F
   package static let zero: UInt8 = 0x30
-  package static let nine: UInt8 = 0x39
   package static let colon: UInt8 = 0x3A
   package static let semicolon: UInt8 = 0x3B
   package static let equals: UInt8 = 0x3D
@@ -24,7 +23,6 @@ package enum ASCII {
   package static let openBracket: UInt8 = 0x5B
   package static let backslash: UInt8 = 0x5C
   package static let closeBracket: UInt8 = 0x5D
-  package static let underscore: UInt8 = 0x5F
 
   /// The small letter of a capital one; any other byte, also a non-ASCII one, stays as it is.
   @inline(__always)

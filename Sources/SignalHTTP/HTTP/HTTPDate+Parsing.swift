@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import JSON
 
 extension HTTPDate {
   /// The date that a text names in any of the three forms a recipient must understand (RFC 9110 §5.6.7).
@@ -39,12 +40,11 @@ extension HTTPDate {
 
     /// Nil when one of the numbers is out of its range.
     var seconds: Int64? {
-      let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-      let length = month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
       // A leap second, 60, is legal and counts as the first second of the next minute.
-      guard (1...length).contains(day), hour < 24, minute < 60, second <= 60 else { return nil }
-      let days = HTTPDate.days(year: year, month: month, day: day)
-      return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+      guard let date = CalendarDay(year: year, month: month, day: day), hour < 24, minute < 60, second <= 60 else {
+        return nil
+      }
+      return Int64(date.number) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
   }
 
@@ -125,9 +125,7 @@ extension HTTPDate {
         let year = number(digits: 2), literal(" ") != nil, time(into: &fields) != nil, literal(" GMT") != nil
       else { return nil }
       (fields.year, fields.month, fields.day) = (year, month + 1, day)
-      let today = now.secondsSinceEpoch / 86_400
-      let century = HTTPDate.civil(days: Int(today)).year / 100 * 100
-      fields.year += century
+      fields.year += CalendarDay.split(now.secondsSinceEpoch, dayOf: 86_400).day.year / 100 * 100
       // Within 50 years of now, in the past rather than in the future.
       let fiftyYears: Int64 = 50 * 31_556_952
       if let seconds = fields.seconds, seconds > now.secondsSinceEpoch + fiftyYears {

@@ -7,6 +7,7 @@ package struct Origin {
   /// The value as it came.
   package let bytes: ByteView
   private let schemeEnd: Int
+  /// Nil when the browser keeps the origin to itself: a sandboxed page, a local file.
   private let authority: Authority?
 
   /// - Throws: `HTTPParseError.malformedOrigin`.
@@ -24,9 +25,6 @@ package struct Origin {
     schemeEnd = end
     self.authority = authority
   }
-
-  /// Whether the browser keeps the origin to itself: a sandboxed page, a local file.
-  package var isNull: Bool { authority == nil }
 
   /// Whether it is the origin of what a connection serves under this host and port (RFC 6454 §5): the scheme is `https`
   /// with TLS and `http` without, and a port that is not named is the scheme's.

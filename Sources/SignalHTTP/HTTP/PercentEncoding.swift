@@ -2,6 +2,14 @@
 
 /// Percent-encoding (RFC 3986 §2.1) and its form variant (WHATWG URL §5.1), in which `+` is a space.
 package enum PercentEncoding {
+  /// What the percent sign at an index, and the two digits behind it, stand for; nil when the digits are not there.
+  static func byte(at index: Int, in text: ByteView) -> UInt8? {
+    guard index + 2 < text.count, let high = ASCII.hexValue(text.byte(at: index + 1)),
+      let low = ASCII.hexValue(text.byte(at: index + 2))
+    else { return nil }
+    return high << 4 | low
+  }
+
   /// Appends the decoded bytes of `text`.
   ///
   /// The result is bytes, not text: it may hold anything.
@@ -15,10 +23,8 @@ package enum PercentEncoding {
     while index < text.count {
       let byte = text.byte(at: index)
       if byte == ASCII.percent {
-        guard index + 2 < text.count, let high = ASCII.hexValue(text.byte(at: index + 1)),
-          let low = ASCII.hexValue(text.byte(at: index + 2))
-        else { throw .malformedPercentEncoding }
-        output.append(high << 4 | low)
+        guard let decoded = Self.byte(at: index, in: text) else { throw .malformedPercentEncoding }
+        output.append(decoded)
         index += 3
       } else {
         output.append(byte == ASCII.plus && plusIsSpace ? ASCII.space : byte)
@@ -49,43 +55,16 @@ package enum PercentEncoding {
     for expected in prefix {
       guard index < path.count else { return nil }
       var byte = path.byte(at: index)
-      index += 1
       if byte == ASCII.percent {
-        guard index + 1 < path.count, let high = ASCII.hexValue(path.byte(at: index)),
-          let low = ASCII.hexValue(path.byte(at: index + 1))
-        else { return nil }
-        byte = high << 4 | low
         // The characters of a registered name are the unreserved ones.
-        guard ByteSet.registeredName.contains(byte) else { return nil }
+        guard let decoded = Self.byte(at: index, in: path), ByteSet.registeredName.contains(decoded) else { return nil }
+        byte = decoded
         index += 2
       }
       guard byte == expected else { return nil }
+      index += 1
     }
     return index
-  }
-
-  /// Whether `text` decodes to exactly these bytes; false if it cannot be decoded.
-  ///
-  /// Allocates nothing.
-  static func matches(_ text: ByteView, _ expected: ByteView) -> Bool {
-    var index = 0
-    var place = 0
-    while index < text.count {
-      var byte = text.byte(at: index)
-      index += 1
-      if byte == ASCII.percent {
-        guard index + 1 < text.count, let high = ASCII.hexValue(text.byte(at: index)),
-          let low = ASCII.hexValue(text.byte(at: index + 1))
-        else { return false }
-        byte = high << 4 | low
-        index += 2
-      } else if byte == ASCII.plus {
-        byte = ASCII.space
-      }
-      guard place < expected.count, expected.byte(at: place) == byte else { return false }
-      place += 1
-    }
-    return place == expected.count
   }
 }
 
@@ -113,9 +92,11 @@ package struct FormItems: Sequence, IteratorProtocol {
       get throws(HTTPParseError) { try PercentEncoding.string(encodedValue, plusIsSpace: true) }
     }
 
-    /// Whether the decoded name is this one, byte by byte.
+    /// Whether the decoded name is this one, byte by byte; false if it cannot be decoded.
     package func isNamed(_ name: String) -> Bool {
-      Array(name.utf8).withView { PercentEncoding.matches(encodedName, $0) }
+      var bytes: [UInt8] = []
+      guard (try? PercentEncoding.decode(encodedName, plusIsSpace: true, into: &bytes)) != nil else { return false }
+      return bytes.elementsEqual(name.utf8)
     }
   }
 

@@ -50,8 +50,6 @@ package struct RequestHead: ~Copyable {
 
   /// Where the body ends.
   package var framing: BodyFraming { index.framing }
-  /// What `Connection` asks for.
-  package var connectionOptions: ConnectionOptions { index.options }
   /// Whether the connection stays open after the response (RFC 9112 §9.3).
   package var keepsAlive: Bool {
     !index.options.contains(.close) && (index.minorVersion > 0 || index.options.contains(.keepAlive))
@@ -101,15 +99,5 @@ package struct RequestHead: ~Copyable {
   package func field(at position: Int) -> (name: ByteView, value: ByteView) {
     precondition(position < index.fieldCount, "no such field line")
     return (bytes[lines[position].name.range], bytes[lines[position].value.range])
-  }
-
-  /// The value of the first line of any name, without regard to case.
-  ///
-  /// Cost: one comparison per line.
-  package subscript(name: ByteView) -> ByteView? {
-    for position in 0..<index.fieldCount where bytes[lines[position].name.range].equalsIgnoringCase(name) {
-      return bytes[lines[position].value.range]
-    }
-    return nil
   }
 }

@@ -102,9 +102,9 @@ struct RequestTarget {
   }
 
   private func encodedByte(at offset: Int) throws(HTTPParseError) -> UInt8 {
-    guard offset + 3 <= range.upperBound, let high = ASCII.hexValue(head.byte(at: offset + 1)),
-      let low = ASCII.hexValue(head.byte(at: offset + 2))
-    else { throw .malformedPercentEncoding }
-    return high << 4 | low
+    guard offset + 3 <= range.upperBound, let byte = PercentEncoding.byte(at: offset, in: head) else {
+      throw .malformedPercentEncoding
+    }
+    return byte
   }
 }

@@ -121,7 +121,6 @@ struct FrameBlock {
     text = FrameText(splices: !isCounted)
   }
 
-  var isEmpty: Bool { text.bytes.isEmpty }
   var count: Int { text.bytes.count + text.splicedBytes }
 
   /// Begins an event of a change; `write` appends it without its closing brace.

@@ -61,9 +61,6 @@ package struct FrameParser: Sendable {
     self.frameLimit = UInt64(clamping: frameLimit)
   }
 
-  /// Whether the stream may end here: not inside of a frame.
-  package var isBetweenFrames: Bool { step == .first }
-
   /// Finds the next event in `buffer` from `position` on, and moves `position` behind it.
   ///
   /// Payload is unmasked in place, so the bytes up to the new position must not be given again; those behind it are

@@ -60,9 +60,6 @@ package enum WebSocketError: Error, Equatable, Sendable {
     case .binaryRefused: .unsupportedData
     }
   }
-
-  /// Whether an operator may want to raise a limit, because a peer went over it.
-  package var isOverLimit: Bool { closeCode == .tooLarge }
 }
 
 extension WebSocketError: CustomStringConvertible {

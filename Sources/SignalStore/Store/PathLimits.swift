@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 /// The limits of a path and of a pattern, checked before memory is taken for it.
 public struct PathLimits: Equatable, Sendable {
   /// Most segments; 32 unless told otherwise.
@@ -75,7 +77,7 @@ extension PathLimits {
       var byte = text[index]
       index += 1
       if byte == UInt8(ascii: "%") {
-        guard index + 2 <= text.count, let high = hexadecimal(text[index]), let low = hexadecimal(text[index + 1])
+        guard index + 2 <= text.count, let high = text[index].hexDigit, let low = text[index + 1].hexDigit
         else { throw .malformedPercent }
         byte = high << 4 | low
         index += 2
@@ -84,14 +86,5 @@ extension PathLimits {
       decoded.append(byte)
     }
     return decoded
-  }
-
-  private func hexadecimal(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    default: nil
-    }
   }
 }

@@ -90,11 +90,6 @@ extension PropertyPath {
     PathOrder.isLess(bytes.span, path, from: start)
   }
 
-  /// Whether this path comes after the bytes, of which the first `start` are equal.
-  func isAfter(_ path: Span<UInt8>, from start: Int) -> Bool {
-    PathOrder.isLess(path, bytes.span, from: start)
-  }
-
   func commonPrefix(with path: PropertyPath) -> Int {
     PathOrder.commonPrefix(bytes.span, path.bytes.span)
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -42,9 +44,7 @@ extension Timestamp: CustomStringConvertible {
 
   /// Appends the 24 bytes of ``description``.
   public func write(to text: inout [UInt8]) {
-    let day = Int((milliseconds >= 0 ? milliseconds : milliseconds - 86_399_999) / 86_400_000)
-    var rest = Int(milliseconds) - day * 86_400_000
-    let date = Timestamp.date(ofDay: day)
+    var (date, rest) = CalendarDay.split(milliseconds, dayOf: 86_400_000)
     text.append(addingCapacity: 24) { output in
       append(date.year / 100, to: &output)
       append(date.year % 100, to: &output)
@@ -66,23 +66,6 @@ extension Timestamp: CustomStringConvertible {
       output.append(UInt8(ascii: "0") + UInt8(rest % 10))
       output.append(UInt8(ascii: "Z"))
     }
-  }
-
-  /// The date of a day, counted from 1970-01-01, in the Gregorian calendar.
-  ///
-  /// The year is taken to begin in March, so that the leap day is its last; 400 years have the same
-  /// 146 097 days each time (H. Hinnant, "chrono-compatible low-level date algorithms").
-  private static func date(ofDay count: Int) -> (year: Int, month: Int, day: Int) {
-    // Days since 0000-03-01; the first two months of the year 0 are negative.
-    let days = count + 719_468
-    let era = (days >= 0 ? days : days - 146_096) / 146_097
-    let dayOfEra = days - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    let month = shifted < 10 ? shifted + 3 : shifted - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return (year, month, dayOfYear - (153 * shifted + 2) / 5 + 1)
   }
 
   /// Appends a number below 100 as two digits.

@@ -10,9 +10,6 @@ struct ResolvedSettings: Equatable, Sendable {
   private(set) var settings = Settings()
   private var sources: [String: SettingSource] = [:]
 
-  /// Nothing but defaults.
-  init() {}
-
   /// Puts the sources on top of the defaults, in their order.
   init(
     file: SettingsFile? = nil, environment: [String: String] = [:], flags: [String] = []

@@ -119,3 +119,13 @@ struct Refusal: CustomTestStringConvertible, Sendable {
     #expect(try outcome(text, limits: limits) == .refused(error))
   }
 }
+
+extension RequestHead {
+  /// The value of the first line of any name, without regard to case.
+  subscript(name: ByteView) -> ByteView? {
+    for position in 0..<fieldCount where field(at: position).name.equalsIgnoringCase(name) {
+      return field(at: position).value
+    }
+    return nil
+  }
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-import SignalHTTP
 import TestSupport
 import Testing
+
+@testable import SignalHTTP
 
 @Suite struct `RFC 9112 §9 Connection management` {
   @Suite struct `§9.3 Persistence` {
@@ -48,7 +49,7 @@ import Testing
 
     @Test func `all options are told, with those of all lines`() throws {
       try withHead(request("Connection: close", "Connection: upgrade, keep-alive")) { head in
-        #expect(head.connectionOptions == [.close, .upgrade, .keepAlive])
+        #expect(head.index.options == [.close, .upgrade, .keepAlive])
       }
     }
   }
