@@ -124,7 +124,7 @@ private struct CommandFacts: Equatable {
     id = message.id
     switch message.command {
     case .subscribe(let request):
-      name = "subscribe"
+      name = "subscribe to \(request.topic)"
       FuzzTarget.check(patternCount: request.patterns.count)
       for pattern in request.patterns { FuzzTarget.check(pattern) }
       paths = request.patterns.map(\.bytes)
@@ -162,13 +162,6 @@ private struct CommandFacts: Equatable {
       condition = request.condition
       texts = [request.filter].compactMap { $0 }
       flags = [request.always]
-    case .subscribeSignals(let request):
-      name = "subscribe signals"
-      FuzzTarget.check(patternCount: request.patterns.count)
-      for pattern in request.patterns { FuzzTarget.check(pattern) }
-      paths = request.patterns.map(\.bytes)
-      texts = [request.filter].compactMap { $0 }
-      flags = [request.initial]
     case .send(let request):
       name = "send"
       FuzzTarget.check(request)

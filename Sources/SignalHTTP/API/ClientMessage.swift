@@ -127,7 +127,7 @@ struct ClientMessage {
     do throws(Problem) {
       id = try members.integer("id")
       guard let type = try members.string("type") else { throw members.missing("type") }
-      command = try Self.command(type, &members, tree, configuration, operationLimit, holder)
+      command = try Self.command(type, &members, configuration, operationLimit, holder)
       isSynced = command.isWrite ? try members.bool("sync") ?? false : false
       guard let id else { throw members.missing("id") }
       self.id = id
@@ -138,15 +138,15 @@ struct ClientMessage {
   }
 
   private static func command(
-    _ type: String, _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration,
-    _ operationLimit: Int, _ holder: Holder?
+    _ type: String, _ members: inout JSONMembers, _ configuration: LiveConfiguration, _ operationLimit: Int,
+    _ holder: Holder?
   ) throws(Problem) -> ClientCommand {
     let paths = configuration.paths
     switch type {
     case "send": return .send(try SendRequest(&members, configuration))
     case "onDisconnect":
-      let operations = try DisconnectOperation.operations(&members, tree, configuration)
-      return .onDisconnect(operations, command: tree.text(of: tree.root))
+      let operations = try DisconnectOperation.operations(&members, configuration)
+      return .onDisconnect(operations, command: members.tree.text(of: .root))
     case "subscribe":
       if members.has("demand") {
         return .subscribeToDemand(try members.patterns("demand", limits: configuration.limits, paths: paths))
@@ -157,7 +157,7 @@ struct ClientMessage {
       return .unsubscribe(subscription)
     case "transaction":
       return .transact(
-        try TransactionRequest.operations(&members, tree, configuration, limit: operationLimit, holder: holder))
+        try TransactionRequest.operations(&members, configuration, limit: operationLimit, holder: holder))
     case "patch": return .patch(try PatchRequest(&members, configuration, holder: holder))
     case "get":
       return .get(try members.path("path", limits: paths), watchers: try members.bool("watchers") ?? false)

@@ -54,7 +54,7 @@ extension Commands {
   private func disconnectOperations(of command: JSONText) -> [DisconnectOperation] {
     let tree = JSONTree(command)
     guard var members = JSONMembers(tree, tree.root, of: "a command") else { return [] }
-    return (try? DisconnectOperation.operations(&members, tree, configuration)) ?? []
+    return (try? DisconnectOperation.operations(&members, configuration)) ?? []
   }
 }
 

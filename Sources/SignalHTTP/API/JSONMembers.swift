@@ -6,7 +6,7 @@ import SignalStore
 ///
 /// Names are compared by their bytes.
 struct JSONMembers {
-  private let tree: JSONTree
+  let tree: JSONTree
   private var members: [(key: JSONTree.Node, value: JSONTree.Node)] = []
   /// What the members belong to, for sentences: "a subscribe command".
   private let subject: String
@@ -29,6 +29,20 @@ struct JSONMembers {
       members.append((key, value))
       if members.count > Self.nameLimit { break }
     }
+  }
+
+  /// Reads a text that is to be an object.
+  init(reading text: Span<UInt8>, within limits: JSONLimits, of subject: String) throws(Problem) {
+    let tree: JSONTree
+    do throws(JSONError) {
+      tree = JSONTree(try JSONText(validating: text, limits: limits))
+    } catch {
+      throw Problem(.badJSON, "\(error)", position: error.offset)
+    }
+    guard let members = JSONMembers(tree, tree.root, of: subject) else {
+      throw Problem(.badMessage, "\(Self.sentenceSubject(subject)) is a JSON object.")
+    }
+    self = members
   }
 
   mutating func take(_ name: String) -> JSONTree.Node? {
@@ -180,7 +194,11 @@ struct JSONMembers {
     throw Problem(.unknownMember, "\(sentenceSubject) has no member \"\(tree.string(left.key) ?? "")\".")
   }
 
-  private var sentenceSubject: String { subject.prefix(1).uppercased() + subject.dropFirst() }
+  private var sentenceSubject: String { Self.sentenceSubject(subject) }
+
+  private static func sentenceSubject(_ subject: String) -> String {
+    subject.prefix(1).uppercased() + subject.dropFirst()
+  }
 
   func missing(_ name: String) -> Problem { Problem(.badMessage, "\(sentenceSubject) needs \"\(name)\".") }
 

@@ -227,16 +227,8 @@ private struct ExplainRequest {
   let patterns: [PathPattern]
 
   init(_ body: Span<UInt8>, _ configuration: LiveConfiguration) throws(Problem) {
-    let tree: JSONTree
-    do throws(JSONError) {
-      let limits = JSONLimits(bytes: body.count, depth: 4, digits: configuration.values.digits)
-      tree = JSONTree(try JSONText(validating: body, limits: limits))
-    } catch {
-      throw Problem(.badJSON, "\(error)", position: error.offset)
-    }
-    guard var members = JSONMembers(tree, tree.root, of: "a question about an expression") else {
-      throw Problem(.badMessage, "A question about an expression is a JSON object.")
-    }
+    let limits = JSONLimits(bytes: body.count, depth: 4, digits: configuration.values.digits)
+    var members = try JSONMembers(reading: body, within: limits, of: "a question about an expression")
     let filter = try members.string("where")
     let formula = try members.string("formula")
     switch (filter, formula) {

@@ -104,16 +104,8 @@ struct TimerRequest: Equatable {
   let message: JSONText
 
   init(_ body: Span<UInt8>, _ configuration: LiveConfiguration) throws(Problem) {
-    let tree: JSONTree
-    do throws(JSONError) {
-      let limits = configuration.texts(bytes: body.count, levels: 1)
-      tree = JSONTree(try JSONText(validating: body, limits: limits))
-    } catch {
-      throw Problem(.badJSON, "\(error)", position: error.offset)
-    }
-    guard var members = JSONMembers(tree, tree.root, of: "a timer") else {
-      throw Problem(.badMessage, "A timer is a JSON object.")
-    }
+    let limits = configuration.texts(bytes: body.count, levels: 1)
+    var members = try JSONMembers(reading: body, within: limits, of: "a timer")
     let after = try members.duration("after")
     let every = try members.duration("every")
     let at = try members.string("at")

@@ -9,10 +9,10 @@ enum DisconnectOperation {
 
   /// Takes the operations out of the members of an `onDisconnect` command.
   static func operations(
-    _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration
+    _ members: inout JSONMembers, _ configuration: LiveConfiguration
   ) throws(Problem) -> [DisconnectOperation] {
     let limit = configuration.limits.disconnectOperations
-    return try members.operations(tree, limit: limit, of: "A connection's end") {
+    return try members.operations(limit: limit, of: "A connection's end") {
       kind, members throws(Problem) -> DisconnectOperation in
       if kind == "send" { return .send(try SendRequest(&members, configuration)) }
       if let write = try OperationRequest(kind, &members, configuration, holder: nil) { return .write(write) }

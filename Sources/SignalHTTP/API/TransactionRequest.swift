@@ -10,18 +10,10 @@ enum TransactionRequest {
   static func operations(
     _ body: Span<UInt8>, _ configuration: LiveConfiguration, limit: Int
   ) throws(Problem) -> [OperationRequest] {
-    let tree: JSONTree
-    do throws(JSONError) {
-      // Three levels stand around a value: the request, the list, the operation.
-      let limits = configuration.texts(bytes: body.count, levels: 3)
-      tree = JSONTree(try JSONText(validating: body, limits: limits))
-    } catch {
-      throw Problem(.badJSON, "\(error)", position: error.offset)
-    }
-    guard var members = JSONMembers(tree, tree.root, of: "a transaction") else {
-      throw Problem(.badMessage, "A transaction is a JSON object.")
-    }
-    let operations = try operations(&members, tree, configuration, limit: limit, holder: nil)
+    // Three levels stand around a value: the request, the list, the operation.
+    let limits = configuration.texts(bytes: body.count, levels: 3)
+    var members = try JSONMembers(reading: body, within: limits, of: "a transaction")
+    let operations = try operations(&members, configuration, limit: limit, holder: nil)
     try members.end()
     return operations
   }
@@ -30,9 +22,9 @@ enum TransactionRequest {
   ///
   /// - Parameter holder: As in ``OperationRequest``.
   static func operations(
-    _ members: inout JSONMembers, _ tree: JSONTree, _ configuration: LiveConfiguration, limit: Int, holder: Holder?
+    _ members: inout JSONMembers, _ configuration: LiveConfiguration, limit: Int, holder: Holder?
   ) throws(Problem) -> [OperationRequest] {
-    try members.operations(tree, limit: limit, of: "a transaction") {
+    try members.operations(limit: limit, of: "a transaction") {
       kind, members throws(Problem) -> OperationRequest in
       if let operation = try OperationRequest(kind, &members, configuration, holder: holder) { return operation }
       throw Problem(.unknownType, "There is no operation \"\(kind)\": it is set, delete or define.")
@@ -50,7 +42,7 @@ extension JSONMembers {
   ///   - whole: What they are operations of, at the beginning of a sentence.
   ///   - read: Takes the members of an operation of that kind.
   mutating func operations<Operation>(
-    _ tree: JSONTree, limit: Int, of whole: String,
+    limit: Int, of whole: String,
     _ read: (_ kind: String, _ members: inout JSONMembers) throws(Problem) -> Operation
   ) throws(Problem) -> [Operation] {
     guard let list = take("operations") else { throw missing("operations") }

@@ -111,37 +111,27 @@ package struct ByteView: RandomAccessCollection {
 
   /// The end of the token that begins at an offset; `count` when it is the rest.
   @inline(__always)
-  func tokenEnd(from offset: Int) -> Int {
-    var index = offset
-    while index <= lastWord {
-      let marks = ByteWord.notNameLetters(word(at: index))
-      if marks == 0 {
-        index &+= 8
-        continue
-      }
-      index &+= ByteWord.firstIndex(marks)
-      if !ByteSet.token.contains(byte(at: index)) { return index }
-      index += 1
-    }
-    while index < count, ByteSet.token.contains(byte(at: index)) { index += 1 }
-    return index
-  }
+  func tokenEnd(from offset: Int) -> Int { end(of: .token, ByteWord.notNameLetters, from: offset) }
 
   /// The first byte from an offset on that is not in the set of a path.
   @inline(__always)
-  func pathEnd(from offset: Int) -> Int {
+  func pathEnd(from offset: Int) -> Int { end(of: .path, ByteWord.notPathCharacters, from: offset) }
+
+  /// The first byte from an offset on that is not in the set, nearly all of which `others` does not mark.
+  @inline(__always)
+  private func end(of set: ByteSet, _ others: (UInt64) -> UInt64, from offset: Int) -> Int {
     var index = offset
     while index <= lastWord {
-      let marks = ByteWord.notPathCharacters(word(at: index))
+      let marks = others(word(at: index))
       if marks == 0 {
         index &+= 8
         continue
       }
       index &+= ByteWord.firstIndex(marks)
-      if !ByteSet.path.contains(byte(at: index)) { return index }
+      if !set.contains(byte(at: index)) { return index }
       index += 1
     }
-    while index < count, ByteSet.path.contains(byte(at: index)) { index += 1 }
+    while index < count, set.contains(byte(at: index)) { index += 1 }
     return index
   }
 

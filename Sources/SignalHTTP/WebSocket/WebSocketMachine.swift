@@ -64,6 +64,9 @@ package struct WebSocketMachine: Sendable {
   @inline(__always)
   package var maySend: Bool { state == .open }
 
+  /// Whether the peer has begun a message and not ended it.
+  package var isInsideMessage: Bool { assembler.isInsideMessage }
+
   /// Bytes that are kept of a message that has not come as a whole.
   package var heldBytes: Int { assembler.heldBytes }
 

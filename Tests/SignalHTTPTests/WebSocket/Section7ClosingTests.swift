@@ -67,7 +67,7 @@ struct Section7ClosingTests {
       var machine = WebSocketMachine(role: .server)
       var outcome = Outcome()
       machine.feed(text("be", fin: false), into: &outcome)
-      #expect(machine.heldBytes > 0)
+      #expect(machine.isInsideMessage)
       machine.close(.normal, to: &outcome.replies)
       machine.feed(frame(.continuation, [0x66]) + frame(.close), into: &outcome)
       #expect(outcome.told == [.end(.closedByUs(closed([])))])
