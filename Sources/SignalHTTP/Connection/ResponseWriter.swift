@@ -151,11 +151,21 @@ final class ResponseClock {
   private var date = DateField()
   private let isSecured: Bool
 
+  /// What is answered is data: no browser shall take it for a page, put it in a frame, or tell others where it comes from
+  /// (Fetch Standard, "X-Content-Type-Options"; CSP Level 3; Referrer Policy).
+  private static let guards: StaticString = """
+    X-Content-Type-Options: nosniff\r
+    Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r
+    Referrer-Policy: no-referrer\r
+
+    """
+
   /// - Parameter isSecured: The responses go over TLS.
   init(isSecured: Bool) { self.isSecured = isSecured }
 
   func begin(_ status: HTTPStatus, to output: inout [UInt8]) -> ResponseHeadWriter {
     let head = ResponseHeadWriter(status, date: &date, second: wallClockSeconds(), to: &output)
+    output.append(Self.guards)
     // For a year (RFC 6797 §6.1). Browsers heed it only when they trust the certificate.
     if isSecured { head.field("Strict-Transport-Security", "max-age=31536000", to: &output) }
     return head

@@ -25,7 +25,8 @@ final class BoundSocket: Sendable {
       let bound = try SocketAddress(boundTo: handle.descriptor)
       try handle.listen(on: wanted, backlog: backlog)
       self.handle = handle
-      self.endpoint = endpoint.isSecured ? .tls(host: bound.host, port: bound.port) : .tcp(host: bound.host, port: bound.port)
+      let (host, port) = (bound.host, bound.port)
+      self.endpoint = endpoint.isSecured ? .tls(host: host, port: port) : .tcp(host: host, port: port)
       address = bound
       file = nil
     case .unix(let path):

@@ -27,7 +27,9 @@ import Glibc
 /// It holds no bytes of its application: what is received is opened at once into the session's buffer, and of what is sent
 /// only what the socket did not take stays here, sealed.
 @safe final class TLSChannel {
-  /// Sealed bytes that wait at most. What is sent stays far below: only a peer that takes nothing, and asks for new keys
+  /// Sealed bytes that wait at most.
+  ///
+  /// What is sent stays far below: only a peer that takes nothing, and asks for new keys
   /// all the time, comes here.
   private static let mostRest = 256 << 10
 

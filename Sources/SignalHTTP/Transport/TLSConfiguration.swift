@@ -42,7 +42,7 @@ public struct TLSConfiguration: Sendable, Equatable {
   public var certificates: [Certificate]
   /// A file with the authorities that sign certificates of clients, in PEM; needed when clients are asked for some.
   public var clientAuthorities: String?
-  /// Whether clients are asked for certificates. Default: none.
+  /// Whether clients are asked for certificates; by default they are not.
   public var clientCertificates: ClientCertificates
   /// Default: intermediate.
   public var profile: Profile

@@ -122,7 +122,8 @@ struct ServeVerb: AsyncParsableCommand {
         metadata: ["file": "\(certificate.file)", "end": "\(end)"])
       if certificate.isRSA {
         logger.notice(
-          "a key for RSA takes twice as long for a handshake as one on P-256", metadata: ["file": "\(certificate.file)"])
+          "a key for RSA takes twice as long for a handshake as one on P-256", metadata: ["file": "\(certificate.file)"]
+        )
       }
     }
   }
