@@ -7,7 +7,8 @@
 An oracle beside the server: it knows only what the server has told it. Writers own their properties and know of each the
 last value that was acknowledged and the one that was not answered; readers know the largest value that was read; watchers
 resume from their cursor, fold what they hear, and must never be reset; timers and times to live that were acknowledged are
-there until they are due, and gone soon after. Exits with 1 and says what was lost when something was.
+there until they are due, and gone soon after. Of properties that `--data-rules` calls volatile none survives a cut, and of
+those that are kept every 200 ms none is much older than that; who watches them is never reset and ends with what there is. Exits with 1 and says what was lost when something was.
 """
 
 import argparse
@@ -55,7 +56,8 @@ class Oracle:
     def start(self):
         """Starts it and waits until it takes requests."""
         command = [self.options.binary, "serve", "--port", str(self.port), "--loops", "2", "--log-level", "warning",
-                   "--data-dir", os.path.join(self.folder, "data"), "--data-sync", self.options.sync]
+                   "--data-dir", os.path.join(self.folder, "data"), "--data-sync", self.options.sync,
+                   "--data-rules", "v/** volatile,e/** every 200ms"]
         log = open(os.path.join(self.folder, "log"), "ab")
         self.process = subprocess.Popen(command, stdout=log, stderr=log)
         for _ in range(3000):
@@ -165,8 +167,43 @@ class Oracle:
             except OSError:
                 time.sleep(0.02)
 
-    def watcher(self, index, folds):
+    def noise(self, index):
+        """Counts up in properties of which not everything is kept."""
+        number, told = 0, []
+        while not self.ends.is_set():
+            number += 1
+            try:
+                for kind in "ve":
+                    status, _, text = self.request("PUT", f"/properties/{kind}/{index}", str(number))
+                    if status not in (200, 201, 204):
+                        raise Lost(f"noise {index}: {status} {text[:200]!r}")
+                told.append((time.monotonic(), number))
+            except OSError:
+                self.forgotten(index, told)
+            time.sleep(0.002)
+
+    def forgotten(self, index, told):
+        """After a cut: what is volatile is gone, and of the other nothing that was told long before."""
+        end = told[-1][0] if told else 0
+        # A busy machine may be late; that the interval is kept is checked elsewhere.
+        floor = max((number for moment, number in told if moment < end - 5), default=-1)
+        for kind in "ve":
+            while True:
+                try:
+                    status, _, text = self.request("GET", f"/properties/{kind}/{index}")
+                    break
+                except OSError:
+                    if self.ends.is_set() and self.process.poll() is not None:
+                        raise
+                    time.sleep(0.01)
+            if kind == "v" and status != 404:
+                self.fault(f"v/{index} has survived a cut")
+            elif kind == "e" and (int(text) if status == 200 else -1) < floor:
+                self.fault(f"e/{index} is {text!r}, though {floor} was told five seconds before")
+
+    def watcher(self, index, folds, match="w/**"):
         """Folds events of a stream, and resumes."""
+        is_kept = match == "w/**"
         fold, cursor = folds[index], None
         while not self.is_quiet.is_set():
             connection = http.client.HTTPConnection(HOST, self.port, timeout=2)
@@ -174,7 +211,7 @@ class Oracle:
                 headers = {"Accept": "text/event-stream"}
                 if cursor:
                     headers["Last-Event-ID"] = cursor
-                connection.request("GET", "/events?match=w/**&oldValue=false", headers=headers)
+                connection.request("GET", f"/events?match={match}&oldValue=false", headers=headers)
                 answer = connection.getresponse()
                 for line in answer:
                     if line.startswith(b"id: "):
@@ -185,9 +222,12 @@ class Oracle:
                     if event["type"] == "reset":
                         self.fault(f"watcher {index}: reset, {event.get('reason')}, from {headers.get('Last-Event-ID')}")
                         fold.clear()
+                    elif event["type"] == "didDelete":
+                        fold.pop(event["path"], None)
                     elif event["type"] == "didSet":
-                        self.saw(event["path"], event["value"])
-                        if event["value"] < fold.get(event["path"], -1):
+                        if is_kept:
+                            self.saw(event["path"], event["value"])
+                        if is_kept and event["value"] < fold.get(event["path"], -1):
                             self.fault(f"watcher {index}: {event['path']} went back")
                         fold[event["path"]] = event["value"]
                     if self.is_quiet.is_set():
@@ -196,6 +236,18 @@ class Oracle:
                 time.sleep(0.01)
             finally:
                 connection.close()
+
+    def compare_noise(self, folds):
+        """Those who watch what is not all kept have what there is, once nothing changes any more."""
+        for kind, fold in zip("ve", folds):
+            status, _, text = self.request("GET", f"/properties?match={kind}/**")
+            found = {item["path"]: item["value"] for item in json.loads(text)["properties"]}
+            for _ in range(100):
+                if dict(fold) == found:
+                    break
+                time.sleep(0.1)
+            if status != 200 or dict(fold) != found:
+                self.fault(f"a watcher of {kind}/** has {fold}, and there is {found}")
 
     def leases(self, kind):
         """Timers or times to live: there until they are due, gone soon after."""
@@ -235,7 +287,10 @@ class Oracle:
     def run(self):
         self.start()
         folds = [{} for _ in range(self.options.watchers)]
+        noisy = [{} for _ in range(2)]
         parties = [threading.Thread(target=self.writer, args=(i,)) for i in range(self.options.writers)]
+        parties += [threading.Thread(target=self.noise, args=(i,)) for i in range(2)]
+        parties += [threading.Thread(target=self.watcher, args=(i, noisy, f"{kind}/**")) for i, kind in enumerate("ve")]
         parties += [threading.Thread(target=self.reader, args=(i,)) for i in range(2)]
         parties += [threading.Thread(target=self.watcher, args=(i, folds)) for i in range(self.options.watchers)]
         parties += [threading.Thread(target=self.leases, args=(kind,)) for kind in ("timers", "properties")]
@@ -251,9 +306,10 @@ class Oracle:
                 self.start()
             time.sleep(1)
             self.ends.set()
-            for party in parties[:self.options.writers]:
+            for party in parties[:self.options.writers + 2]:
                 party.join(30)
             time.sleep(1)
+            self.compare_noise(noisy)
             self.is_quiet.set()
             for party in parties:
                 party.join(30)

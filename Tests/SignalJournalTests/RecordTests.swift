@@ -38,6 +38,7 @@ import Testing
       var records = RandomRecords(seed: seed)
       for _ in 0..<100 {
         var writer = RecordWriter()
+        writer.clear(after: records.replica.revision)
         writer.append(records.next())
         kinds.insert(writer.bytes[0])
       }
@@ -96,13 +97,16 @@ import Testing
 
   @Test(
     arguments: [
-      ([0], "a kind of record"), ([9], "a kind of record"), ([0x46], "a kind of record"), ([0x60], "a kind of record"),
+      ([0], "a kind of record"), ([11], "a kind of record"), ([0x46], "a kind of record"), ([0x60], "a kind of record"),
       ([0x40], "more bytes"), ([0x40, 0, 1], "as many bytes as it says"), ([0x40, 0, 0], "a path"),
       ([0x40, 0, 1, 0x2F], "a path"), ([0x40, 0, 1, 0x61, 2, 0x20, 0x31], "JSON"), ([0x40, 0, 1, 0x61, 0], "JSON"),
       ([1, 0, 0], "a number of changes"), ([1, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F], "a number of changes"),
       ([1, 0, 1, 9], "a kind of change"), ([0x23, 1, 0x61, 1, 0x31], "a property"),
       ([0x41, 0, 1, 0x61, 1, 0x31, 0], "a lease"), ([0x41, 0, 1, 0x61, 1, 0x31, 1, 0, 1, 0], "a length of time"),
       ([0x42, 0, 1, 0x61, 1, 0x31, 1, 0xFF, 0], "UTF-8"), ([0x42, 0, 1, 0x61, 1, 0x31, 0, 9, 0x61], "an error"),
+      ([9, 1, 8, 1], "a commit"), ([9, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], "a number of revisions"),
+      ([10, 65], "a number of rules"), ([10, 1, 1, 0x61], "a rule"),
+      ([0x30, 1, 0x61, 1, 0x31, 1, 1], "a kind of record"),
       ([4, 1, 0x61, 3], "a schedule"), ([4, 1, 0x61, 2, 0, 0], "an interval"),
       ([8, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2], "a number"),
       ([8, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], "a number"),

@@ -30,7 +30,7 @@ struct ConfigurationMappingTests {
     let data = [
       "data.dir": hasFolder ? "\(storage?.folder ?? "")" : "", "data.sync": "\(storage?.journal.sync as Any)",
       "data.queueBytes": "\(storage?.journal.queueBytes as Any)", "data.readOnly": "\(storage?.isReadOnly as Any)",
-      "data.history": "\(storage?.history.rules as Any)",
+      "data.history": "\(storage?.history.rules as Any)", "data.rules": "\(storage?.rules as Any)",
     ]
     return all(settings.server, settings.live, settings.store).merging(data) { $1 }
   }
@@ -48,7 +48,7 @@ struct ConfigurationMappingTests {
 
   /// Values that each kind of setting takes; one of them is not the default.
   private static let candidates = [
-    "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "true", "a raw 1d",
+    "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "true", "a raw 1d", "a volatile",
   ]
 
   @Test(arguments: Settings.table.map(\.name).filter { !$0.hasPrefix("log.") && !$0.hasPrefix("tls.") })

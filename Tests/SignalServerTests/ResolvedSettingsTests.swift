@@ -2,6 +2,7 @@
 import JSON
 import SignalHTTP
 import SignalJournal
+import SignalStore
 import Testing
 
 @testable import signal_server
@@ -72,6 +73,7 @@ struct PrecedenceTests {
     if setting.name == "hosts" { return "a.example" }
     if setting.name == "listen" { return "unix:/run/a" }
     if setting.name == "data.history" { return "a raw 1d" }
+    if setting.name == "data.rules" { return "a volatile" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
     let candidates = [
@@ -97,7 +99,7 @@ struct PrecedenceTests {
         switch name {
         case "tls.keys": start.flags + ["--tls-certificates", "a.pem"]
         case "tls.client-certificate": start.flags + ["--tls-client-ca", "a.pem"]
-        case "data.history": start.flags + ["--data-dir", "d"]
+        case "data.history", "data.rules": start.flags + ["--data-dir", "d"]
         case "websocket.idle-timeout": start.flags + ["--websocket-ping-interval", "1s"]
         case "data.read-only": start.flags + ["--data-dir", "data"]
         case "store.list-limit": start.flags + ["--store-list-default", "1"]
@@ -145,6 +147,19 @@ struct PrecedenceTests {
     // And as they are printed.
     let printed = try SettingsFile(path: "f.yaml", bytes: Array(resolved.listing.utf8))
     #expect(try ResolvedSettings(file: printed).settings.data.history == resolved.settings.data.history)
+  }
+
+  @Test(arguments: [
+    Start(file: "data:\n  dir: d\n  rules: [a b/** volatile, c every 90s]"),
+    Start(file: "data:\n  dir: d\n  rules:\n    - a b/** volatile\n    - c every 90s"),
+    Start(environment: ["SIGNAL_DATA_DIR": "d", "SIGNAL_DATA_RULES": "a b/** volatile, c every 90s"]),
+    Start(flags: ["--data-dir", "d", "--data-rules", "a b/** volatile,c every 90s"]),
+  ])
+  private func `rules of what a restart forgets are lines`(start: Start) throws {
+    let resolved = try start.resolved()
+    #expect(resolved.settings.data.rules.map(\.description) == ["a b/** volatile", "c every 90s"])
+    let printed = try SettingsFile(path: "f.yaml", bytes: Array(resolved.listing.utf8))
+    #expect(try ResolvedSettings(file: printed).settings.data.rules == resolved.settings.data.rules)
   }
 
   @Test func `a group without settings in it is nothing`() throws {
@@ -216,6 +231,14 @@ struct RefusalTests {
       (
         Start(file: "data.history: [a raw 1d]"),
         "data.history: needs data.dir, the folder that it is kept in (f.yaml:1)"
+      ),
+      (
+        Start(file: "data:\n  dir: d\n  rules:\n    - a volatile\n    - b every 2h"),
+        "data.rules: the rule 'b every 2h': '2h' is no time from 10ms to 1h, such as 1s (f.yaml:3)"
+      ),
+      (
+        Start(file: "data.rules: [a volatile]"),
+        "data.rules: needs data.dir, the folder that everything else is kept in (f.yaml:1)"
       ),
       (
         Start(environment: ["SIGNAL_DATA_DIR": "d", "SIGNAL_DATA_HISTORY": "a"]),

@@ -45,7 +45,9 @@ struct SubscriptionOptions: Hashable {
       guard filter.holds(forNew: &change) else { return nil }
       return LiveEvent(change.change.op)
     }
-    let matched = change.change.old != nil && (verdict?.old ?? filter.holds(forOld: &change))
+    // Of a correction nobody knows what was told before: whoever may have the property is told that it is gone.
+    let matched =
+      change.change.old != nil && (change.change.isCorrection || (verdict?.old ?? filter.holds(forOld: &change)))
     if change.change.new != nil, verdict?.new ?? filter.holds(forNew: &change) { return .didSet(entered: !matched) }
     guard matched else { return nil }
     if exit { return .didExit }
@@ -73,12 +75,13 @@ struct SubscriptionOptions: Hashable {
   private func see(_ change: inout FilteredChange, at pointer: JSONPointer) -> SeenEvent? {
     let new = change.newPart(at: pointer)
     let old = change.oldPart(at: pointer)
-    guard new != nil || old != nil else { return nil }
+    let isCorrection = change.change.isCorrection
+    guard new != nil || old != nil || isCorrection else { return nil }
     let ended: LiveEvent = change.change.op == .expire ? .didExpire : .didDelete
     let wasThere: Bool
     let event: LiveEvent
     if let filter, filter.isState {
-      wasThere = old != nil && filter.holds(forOld: &change)
+      wasThere = isCorrection || old != nil && filter.holds(forOld: &change)
       if new != nil, filter.holds(forNew: &change) {
         event = .didSet(entered: !wasThere)
       } else if wasThere, exit {
@@ -90,10 +93,10 @@ struct SubscriptionOptions: Hashable {
       }
     } else {
       if let filter, !filter.holds(forNew: &change) { return nil }
-      wasThere = old != nil
+      wasThere = old != nil || isCorrection
       event = new != nil ? .didSet(entered: false) : ended
     }
-    if case .didSet(entered: false) = event, new == old { return nil }
+    if case .didSet(entered: false) = event, new == old, !isCorrection { return nil }
     return SeenEvent(event: event, change: change.change, value: new, oldValue: old, wasThere: wasThere)
   }
 

@@ -168,7 +168,7 @@ package struct FolderCheck {
     replica = Replica(
       epoch: .random(), revision: place.revision, time: place.time, properties: properties.values,
       signals: KeptSignals(number: state.head.signal, time: state.head.signaled, messages: contents.signals),
-      timers: contents.timers, lastOperations: contents.lastOperations)
+      timers: contents.timers, lastOperations: contents.lastOperations, rules: contents.rules)
   }
 
   // MARK: The journal
@@ -227,7 +227,8 @@ package struct FolderCheck {
     guard SystemCall.exists(path), let file = try? SmallFile(path, canWrite: false),
       let mark = DurableMark(file.read(DurableMark.size))
     else { return }
-    newest = max(newest, mark.revision)
+    // Revisions behind the last record are those of commits that are not kept.
+    if mark.position > place.position { newest = max(newest, mark.revision) }
   }
 
   // MARK: In words

@@ -204,15 +204,18 @@ final class HistoryKeeper: @unchecked Sendable {
     _ row: JournalRow, _ changes: inout [PropertyPath: HistoryFile.Changes]
   ) throws(StorageError) {
     try row.forEachRecord(in: rows.database.file) { record in
+      if case .other(.amendment(let property)) = record, isKept(property.path) {
+        // The newest value where values are not all kept; one that the series has already is passed over.
+        changes[property.path, default: HistoryFile.Changes()].samples.append(Sample(property))
+      }
       guard case .commit(let commit) = record else { return }
       let (time, revision) = (commit.time.milliseconds, commit.revision.number)
       for change in commit.changes {
         switch change {
-        case .set(let property):
+        case .set(let property, _):
           guard isKept(property.path) else { continue }
-          changes[property.path, default: HistoryFile.Changes()].samples.append(
-            Sample(time: time, revision: revision, kind: .value, text: property.value.bytes[...]))
-        case .end(let path, _):
+          changes[property.path, default: HistoryFile.Changes()].samples.append(Sample(property))
+        case .end(let path, _, _):
           guard isKept(path) else { continue }
           changes[path, default: HistoryFile.Changes()].samples.append(
             Sample(time: time, revision: revision, kind: .absent, text: []))

@@ -16,9 +16,7 @@ struct HistorySeeding {
   var isFull: Bool { changes.count >= HistorySeeding.most }
 
   mutating func add(_ property: StoredValue) {
-    let sample = Sample(
-      time: property.time.milliseconds, revision: property.revision.number, kind: .value,
-      text: property.value.bytes[...])
+    let sample = Sample(property)
     // It is not known what it was before it got this value.
     changes[property.path] = HistoryFile.Changes(gap: gap.map { min($0, sample.time) }, samples: [sample])
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import JSON
 internal import SignalStore
 
 /// A change of a series as it is written down.
@@ -17,6 +18,20 @@ struct Sample {
   let kind: Kind
   /// The JSON text; empty unless it is a ``Kind/value``.
   let text: ArraySlice<UInt8>
+
+  init(time: Int64, revision: UInt64, kind: Kind, text: ArraySlice<UInt8>) {
+    self.time = time
+    self.revision = revision
+    self.kind = kind
+    self.text = text
+  }
+
+  /// The value that a property has since it was set.
+  init(_ property: StoredValue) {
+    self.init(
+      time: property.time.milliseconds, revision: property.revision.number, kind: .value,
+      text: property.value.bytes[...])
+  }
 
   /// The value; nil when there is none.
   var value: SeriesValue? { kind == .value ? SeriesValue(text) : nil }

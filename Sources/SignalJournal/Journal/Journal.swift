@@ -7,10 +7,11 @@ internal import Synchronization
 
 /// Takes the records of a store, numbers them, and makes them durable in this order.
 ///
-/// 1. The first record has the position that follows the recovered one, and each the next. Who wants to know when something
+/// 1. The first record has the position that follows the recovered one, and each the next, also one that is omitted. Who wants to know when something
 ///    is durable asks for ``position`` after it has been executed, and waits until that is.
 /// 2. One thread writes: whatever has come while it was writing is the next group, one row of the journal and one sync.
 /// 3. After each sync it calls `durable` with the last position and revision that are; these only grow. No lock is held.
+///    Records that are omitted need no sync: of a group that has no others the durable mark is written, and that is all.
 /// 4. When the disk is full, the group stays where it is and is tried again each second; records are taken meanwhile, but
 ///    ``health`` says so, and who sees it should refuse to write.
 /// 5. When a sync has failed, of whichever file, nothing is written any more and records are dropped; `durable` is not called
@@ -82,14 +83,17 @@ package final class Journal: RecordSink {
   /// Whether an interval is longer than a time to live may wait.
   private let shortensInterval: Bool
 
-  init(after place: JournalPlace, limits: JournalLimits, level: JournalLevel, observer: Observer) {
+  /// - Parameter revision: The last one that was taken, also by a commit that is not kept.
+  init(
+    after place: JournalPlace, revision: Revision, limits: JournalLimits, level: JournalLevel, observer: Observer
+  ) {
     self.limits = limits
     self.observer = observer
     self.level = level
     queue = Mutex(Queue(position: place.position))
     lastPosition = Atomic(place.position)
     durablePosition = Atomic(place.position)
-    durableRevision = Atomic(place.revision.number)
+    durableRevision = Atomic(revision.number)
     shortensInterval =
       if case .interval(let interval) = limits.sync { interval > JournalLimits.renewalDelay } else { false }
   }
@@ -253,13 +257,15 @@ package final class Journal: RecordSink {
   /// About how many bytes a record takes while it waits.
   static func cost(of record: Record) -> Int {
     switch record {
-    case .commit(let commit): commit.reduce(64) { $0 + 64 + cost(of: $1) }
-    case .amendment(let property): 128 + property.path.bytes.count + property.value.bytes.count
+    case .commit(let commit), .omittedCommit(let commit): commit.reduce(64) { $0 + 64 + cost(of: $1) }
+    case .amendment(let property), .omittedAmendment(let property):
+      128 + property.path.bytes.count + property.value.bytes.count
     case .signal(let message, _), .timerFired(let message, _):
       128 + message.path.bytes.count + message.message.bytes.count
     case .timer(let timer): 128 + timer.path.bytes.count + timer.message.bytes.count
     case .timerRemoved(let path): 64 + path.bytes.count
     case .lastOperations(_, let operations): 64 + (operations?.bytes.count ?? 0)
+    case .rules(let rules): rules.reduce(64) { $0 + 64 + $1.pattern.bytes.count }
     }
   }
 
@@ -274,7 +280,8 @@ extension Record {
     switch self {
     case .commit(let commit): commit.contains { $0.new?.lease?.term != nil }
     case .amendment(let property): property.lease?.term != nil
-    case .signal, .timer, .timerFired, .timerRemoved, .lastOperations: false
+    case .signal, .timer, .timerFired, .timerRemoved, .lastOperations, .rules: false
+    case .omittedCommit, .omittedAmendment: false
     }
   }
 }

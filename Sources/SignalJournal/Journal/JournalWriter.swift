@@ -13,17 +13,23 @@ final class JournalWriter: @unchecked Sendable {
   private let keeper: StateKeeper
   private let history: HistoryKeeper?
   private let checkpointer: Checkpointer
+  /// The end of the file.
   private var place: JournalPlace
+  /// How many records were omitted in this run, so that they have a position and are not in the file.
+  private var omitted: UInt64 = 0
+  /// That of the last commit, omitted or not.
+  private var revision: Revision
   private var deletedThrough: UInt64
   private var writer = RecordWriter()
 
   init(
-    _ journal: Journal, _ file: JournalFile, after place: JournalPlace, mark: SmallFile, epoch: Epoch,
-    level: JournalLevel, keeper: StateKeeper, history: HistoryKeeper?, checkpointer: Checkpointer
+    _ journal: Journal, _ file: JournalFile, after place: JournalPlace, revision: Revision, mark: SmallFile,
+    epoch: Epoch, level: JournalLevel, keeper: StateKeeper, history: HistoryKeeper?, checkpointer: Checkpointer
   ) {
     self.journal = journal
     self.file = file
     self.place = place
+    self.revision = revision
     self.mark = mark
     self.epoch = epoch
     self.level = level
@@ -59,14 +65,15 @@ final class JournalWriter: @unchecked Sendable {
   private func write(_ records: [Record], _ bytes: Int) -> StorageError? {
     var index = 0
     while index < records.count {
-      let row = row(of: records, from: &index)
-      if let error = append(row) { return error }
+      if let row = row(of: records, from: &index) {
+        if let error = append(row) { return error }
+        level.add(bytes: row.records.count, work: row.work)
+      }
       // Another thread may have found that a file of the folder cannot be trusted.
       if case .failed(let error) = journal.health { return error }
-      level.add(bytes: row.records.count, work: row.work)
-      mark.write(DurableMark(epoch: epoch, position: place.position, revision: place.revision).bytes)
+      mark.write(DurableMark(epoch: epoch, position: place.position, revision: revision).bytes)
       journal.reached(
-        Journal.Place(position: place.position, revision: place.revision),
+        Journal.Place(position: place.position + omitted, revision: revision),
         releasing: index == records.count ? bytes : 0)
     }
     if file.database.frames >= journal.limits.logFrames { checkpointer.request() }
@@ -75,23 +82,34 @@ final class JournalWriter: @unchecked Sendable {
     return nil
   }
 
-  /// As many records as a row takes.
-  private func row(of records: [Record], from index: inout Int) -> JournalRow {
-    writer.clear()
+  /// As many records as a row takes; nil when all that are left are omitted.
+  private func row(of records: [Record], from index: inout Int) -> JournalRow? {
+    writer.clear(after: place.revision)
     let first = place.position + 1
-    var (last, revision, time, changes) = (place.position, place.revision, place.time, 0)
+    var (last, through, time, changes) = (place.position, place.revision, place.time, 0)
     while index < records.count, writer.bytes.count < journal.limits.rowBytes {
       let record = records[index]
-      writer.append(record)
-      if case .commit(let commit) = record {
-        (revision, time) = (commit.revision, commit.time)
-        changes += commit.count
-      }
-      last += 1
       index += 1
+      switch record {
+      case .omittedCommit(let commit):
+        revision = commit.revision
+        omitted += 1
+        continue
+      case .omittedAmendment:
+        omitted += 1
+        continue
+      case .commit(let commit):
+        revision = commit.revision
+        (through, time) = (commit.revision, commit.time)
+        changes += commit.count
+      default: break
+      }
+      writer.append(record)
+      last += 1
     }
+    guard last >= first else { return nil }
     return JournalRow(
-      first: first, last: last, after: place.revision, through: revision, time: time, changes: changes,
+      first: first, last: last, after: place.revision, through: through, time: time, changes: changes,
       records: writer.bytes)
   }
 
@@ -125,6 +143,8 @@ final class JournalWriter: @unchecked Sendable {
   private func finish() throws(StorageError) {
     while try file.delete(through: level.coveredThrough, limit: 256) > 0 {}
     try file.close(at: place.position)
+    // It alone knows the revisions of what was omitted last.
+    mark.sync()
     try file.database.checkpoint()
   }
 }

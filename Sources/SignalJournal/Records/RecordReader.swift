@@ -12,8 +12,8 @@ enum WrittenRecord {
 
 struct WrittenCommit {
   enum Change {
-    case set(StoredValue)
-    case end(PropertyPath, SignalStore.Change.Operation)
+    case set(StoredValue, isCorrection: Bool)
+    case end(PropertyPath, SignalStore.Change.Operation, isCorrection: Bool)
   }
 
   let revision: Revision
@@ -53,7 +53,12 @@ struct RecordReader {
   var isAtEnd: Bool { index == bytes.count }
 
   mutating func record() throws(RecordError) -> WrittenRecord {
-    let kind = try byte()
+    var kind = try byte()
+    if kind == RecordFormat.gap {
+      try skipRevisions()
+      kind = try byte()
+      guard kind == RecordFormat.commit || kind & ~0x1F == RecordFormat.change else { throw error("a commit") }
+    }
     switch kind {
     case RecordFormat.commit: return .commit(try commit())
     case RecordFormat.signal: return .other(.signal(try message(), isKept: false))
@@ -63,15 +68,18 @@ struct RecordReader {
     case RecordFormat.timerRemoved: return .other(.timerRemoved(try path()))
     case RecordFormat.lastOperations: return .other(.lastOperations(try holder(), try json()))
     case RecordFormat.noLastOperations: return .other(.lastOperations(try holder(), nil))
+    case RecordFormat.rules: return .other(.rules(try rules()))
     default: break
     }
-    guard let part = RecordFormat.Part(rawValue: kind & 0x1F) else { throw error("a kind of record") }
+    let isCorrection = kind & RecordFormat.correction != 0
+    guard let part = RecordFormat.Part(rawValue: kind & 0xF) else { throw error("a kind of record") }
     switch kind & ~0x1F {
     case RecordFormat.change:
       let time = try timestamp()
       let revision = try nextRevision()
-      return .commit(WrittenCommit(revision: revision, time: time, changes: [try change(part, revision, time)]))
-    case RecordFormat.amendment:
+      let change = try change(part, isCorrection, revision, time)
+      return .commit(WrittenCommit(revision: revision, time: time, changes: [change]))
+    case RecordFormat.amendment where !isCorrection:
       let (path, value) = (try path(), try json())
       // What comes behind it is needed first.
       let extra = try extra(part)
@@ -92,23 +100,26 @@ struct RecordReader {
     var changes: [WrittenCommit.Change] = []
     changes.reserveCapacity(Int(count))
     for _ in 0..<count {
-      guard let part = RecordFormat.Part(rawValue: try byte()) else { throw error("a kind of change") }
-      changes.append(try change(part, revision, time))
+      let kind = try byte()
+      guard let part = RecordFormat.Part(rawValue: kind & ~RecordFormat.correction) else {
+        throw error("a kind of change")
+      }
+      changes.append(try change(part, kind & RecordFormat.correction != 0, revision, time))
     }
     return WrittenCommit(revision: revision, time: time, changes: changes)
   }
 
   private mutating func change(
-    _ part: RecordFormat.Part, _ revision: Revision, _ time: Timestamp
+    _ part: RecordFormat.Part, _ isCorrection: Bool, _ revision: Revision, _ time: Timestamp
   ) throws(RecordError) -> WrittenCommit.Change {
     let path = try path()
     switch part {
-    case .deleted: return .end(path, .delete)
-    case .expired: return .end(path, .expire)
-    case .released: return .end(path, .release)
+    case .deleted: return .end(path, .delete, isCorrection: isCorrection)
+    case .expired: return .end(path, .expire, isCorrection: isCorrection)
+    case .released: return .end(path, .release, isCorrection: isCorrection)
     case .plain, .leased, .computed:
       let value = try json()
-      return .set(try extra(part).property(path, value, revision, time))
+      return .set(try extra(part).property(path, value, revision, time), isCorrection: isCorrection)
     }
   }
 
@@ -116,6 +127,14 @@ struct RecordReader {
     guard revision.number < RecordFormat.numberLimit else { throw error("a revision") }
     revision = Revision(revision.number + 1)
     return revision
+  }
+
+  private mutating func skipRevisions() throws(RecordError) {
+    let count = try number()
+    guard count <= RecordFormat.numberLimit, revision.number <= RecordFormat.numberLimit - count else {
+      throw error("a number of revisions")
+    }
+    revision = Revision(revision.number + count)
   }
 
   /// What a property has beside its value.
@@ -163,6 +182,19 @@ struct RecordReader {
     let (path, message) = (try path(), try json())
     let time = try timestamp()
     return SignalMessage(path: path, message: message, time: time, number: try smallNumber())
+  }
+
+  mutating func rules() throws(RecordError) -> [PersistenceRule] {
+    let count = try number()
+    guard count <= PersistenceRule.mostRules else { throw error("a number of rules") }
+    var rules: [PersistenceRule] = []
+    for _ in 0..<count {
+      let line = try string(try length())
+      do throws(PersistenceRule.Fault) {
+        rules.append(try PersistenceRule(line, limits: .unlimited))
+      } catch { throw self.error("a rule") }
+    }
+    return rules
   }
 
   mutating func timer() throws(RecordError) -> StoredTimer {
@@ -270,13 +302,15 @@ struct RecordReader {
   }
 }
 
-extension PropertyPath {
+extension PathLimits {
   /// The limits of today do not matter to what was written when there were others.
-  private static let unlimited = PathLimits(depth: .max, segmentBytes: .max, bytes: .max)
+  fileprivate static let unlimited = PathLimits(depth: .max, segmentBytes: .max, bytes: .max)
+}
 
+extension PropertyPath {
   /// A path that was written down; nil when it is none.
   init?(written bytes: Span<UInt8>) {
-    do throws(PathError) { try self.init(bytes: bytes, limits: PropertyPath.unlimited) } catch { return nil }
+    do throws(PathError) { try self.init(bytes: bytes, limits: .unlimited) } catch { return nil }
   }
 }
 

@@ -8,11 +8,16 @@ struct RecordWriter {
   private(set) var bytes: [UInt8] = []
   /// The time that was written last.
   private var time: Int64 = 0
+  /// The revision of the commit that was written last.
+  private var revision: Revision = 0
 
   /// Begins anew; the storage is kept unless it has become large.
-  mutating func clear() {
+  ///
+  /// - Parameter revision: That of the last commit before those that are written.
+  mutating func clear(after revision: Revision) {
     bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 20)
     time = 0
+    self.revision = revision
   }
 
   mutating func append(_ record: Record) {
@@ -43,14 +48,23 @@ struct RecordWriter {
     case .lastOperations(let holder, nil):
       append(RecordFormat.noLastOperations)
       append(number: holder.number)
+    case .rules(let rules):
+      append(RecordFormat.rules)
+      append(rules)
+    case .omittedCommit, .omittedAmendment: break
     }
   }
 
   // MARK: Parts
 
   private mutating func append(_ commit: Commit) {
+    if commit.revision.number > revision.number + 1 {
+      append(RecordFormat.gap)
+      append(number: commit.revision.number - revision.number - 1)
+    }
+    revision = commit.revision
     if commit.count == 1 {
-      append(RecordFormat.change | part(of: commit.first).rawValue)
+      append(RecordFormat.change | part(of: commit.first))
       append(commit.time)
       appendBody(commit.first)
     } else {
@@ -58,19 +72,24 @@ struct RecordWriter {
       append(commit.time)
       append(number: UInt64(commit.count))
       for change in commit {
-        append(part(of: change).rawValue)
+        append(part(of: change))
         appendBody(change)
       }
     }
   }
 
-  private func part(of change: Change) -> RecordFormat.Part {
-    if let new = change.new { return part(of: new) }
-    return switch change.op {
-    case .set, .delete: .deleted
-    case .expire: .expired
-    case .release: .released
-    }
+  private func part(of change: Change) -> UInt8 {
+    let part: RecordFormat.Part =
+      if let new = change.new {
+        part(of: new)
+      } else {
+        switch change.op {
+        case .set, .delete: .deleted
+        case .expire: .expired
+        case .release: .released
+        }
+      }
+    return part.rawValue | (change.isCorrection ? RecordFormat.correction : 0)
   }
 
   private func part(of property: StoredValue) -> RecordFormat.Part {
@@ -111,6 +130,11 @@ struct RecordWriter {
     append(text: message.message.bytes)
     append(message.time)
     append(number: message.number)
+  }
+
+  mutating func append(_ rules: [PersistenceRule]) {
+    append(number: UInt64(rules.count))
+    for rule in rules { append(text: Array(rule.description.utf8)) }
   }
 
   mutating func append(_ timer: StoredTimer) {

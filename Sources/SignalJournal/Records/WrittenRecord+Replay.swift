@@ -14,16 +14,19 @@ extension WrittenRecord {
       changes.reserveCapacity(commit.changes.count)
       for change in commit.changes {
         switch change {
-        case .set(let new): changes.append(Change(set: new, replacing: replica.tree.value(at: new.path)))
-        case .end(let path, let op):
+        case .set(let new, let isCorrection):
+          let set = Change(set: new, replacing: replica.tree.value(at: new.path))
+          changes.append(isCorrection ? set.asCorrection : set)
+        case .end(let path, let op, let isCorrection):
           guard let old = replica.tree.value(at: path) else {
             if isLenient { continue }
             return nil
           }
-          changes.append(
+          let end =
             op == .delete
-              ? Change(delete: old, revision: commit.revision, time: commit.time)
-              : Change(end: old, by: op, revision: commit.revision, time: commit.time))
+            ? Change(delete: old, revision: commit.revision, time: commit.time)
+            : Change(end: old, by: op, revision: commit.revision, time: commit.time)
+          changes.append(isCorrection ? end.asCorrection : end)
         }
       }
       guard let first = changes.first else { return nil }

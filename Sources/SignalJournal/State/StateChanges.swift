@@ -10,6 +10,8 @@ struct StateChanges {
   private(set) var signals: [PropertyPath: SignalMessage?] = [:]
   private(set) var timers: [PropertyPath: StoredTimer?] = [:]
   private(set) var lastOperations: [Holder: JSONText?] = [:]
+  /// The rules, if they were set.
+  private(set) var rules: [PersistenceRule]?
   /// The number and the time of the last message of all, if there was one.
   private(set) var signalPlace: (number: UInt64, time: Timestamp)?
 
@@ -22,6 +24,7 @@ struct StateChanges {
     for timer in replica.timers.values { timers[timer.path] = .some(timer) }
     for (holder, operations) in replica.lastOperations { lastOperations[holder] = .some(operations) }
     signalPlace = (replica.signals.number, replica.signals.time)
+    rules = replica.rules
   }
 
   /// - Parameter timer: Gives the timer at a path as it was before these changes.
@@ -32,8 +35,8 @@ struct StateChanges {
     case .commit(let commit):
       for change in commit.changes {
         switch change {
-        case .set(let property): properties[property.path] = .some(property)
-        case .end(let path, _): properties[path] = .some(nil)
+        case .set(let property, _): properties[property.path] = .some(property)
+        case .end(let path, _, _): properties[path] = .some(nil)
         }
       }
     case .other(let record): try apply(record, timer)
@@ -57,6 +60,8 @@ struct StateChanges {
       timers[message.path] = .some(fired.flatMap { $0.fired(count: count) })
     case .timerRemoved(let path): timers[path] = .some(nil)
     case .lastOperations(let holder, let operations): lastOperations[holder] = .some(operations)
+    case .rules(let rules): self.rules = rules
+    case .omittedCommit, .omittedAmendment: preconditionFailure("What is omitted is not written.")
     }
   }
 }

@@ -54,6 +54,9 @@ final class StateFile {
       for (holder, operations) in changes.lastOperations {
         try apply(.lastOperations, StateFile.key(of: holder), operations?.bytes, &next)
       }
+      if let rules = changes.rules {
+        try apply(.rules, [], rules.isEmpty ? nil : StateFile.body { $0.append(rules) }, &next)
+      }
       try next.write(database)
     }
     head = next
@@ -123,7 +126,7 @@ final class StateFile {
     return Replica(
       epoch: epoch, revision: head.journal.revision, time: head.journal.time, properties: properties,
       signals: KeptSignals(number: head.signal, time: head.signaled, messages: items.signals), timers: items.timers,
-      lastOperations: items.lastOperations, limits: limits)
+      lastOperations: items.lastOperations, rules: items.rules, limits: limits)
   }
 
   private func loadProperties(_ rows: inout Int64, _ sum: inout UInt64) throws(StorageError) -> [StoredValue] {

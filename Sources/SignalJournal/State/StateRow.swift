@@ -8,6 +8,8 @@ enum StateItem: Int64 {
   case signal = 1
   case timer = 2
   case lastOperations = 3
+  /// By which rules records are omitted; its key is empty.
+  case rules = 4
 
   /// The checksum of a row.
   func checksum(_ key: [UInt8], _ body: [UInt8]) -> UInt32 {
@@ -26,6 +28,7 @@ struct StateItems {
     case signal(SignalMessage)
     case timer(StoredTimer)
     case lastOperations(Holder, JSONText)
+    case rules([PersistenceRule])
 
     /// Reads the row a statement is at: kind, key, body, checksum.
     ///
@@ -45,6 +48,7 @@ struct StateItems {
           return nil
         }
         return (.lastOperations(Holder(number: holder), text), checksum)
+      case .rules: return (try? reader.rules()).map { (.rules($0), checksum) }
       }
     }
   }
@@ -52,12 +56,14 @@ struct StateItems {
   private(set) var signals: [SignalMessage] = []
   private(set) var timers: [StoredTimer] = []
   private(set) var lastOperations: [Holder: JSONText] = [:]
+  private(set) var rules: [PersistenceRule] = []
 
   mutating func add(_ item: Item) {
     switch item {
     case .signal(let message): signals.append(message)
     case .timer(let timer): timers.append(timer)
     case .lastOperations(let holder, let text): lastOperations[holder] = text
+    case .rules(let rules): self.rules = rules
     }
   }
 }

@@ -5,7 +5,8 @@ internal import SignalStore
 /// The newest place that was said to be durable, in a small file of its own that is written without a sync.
 ///
 /// After a crash of the process it is exact, after a loss of power it may be old. So it never says more than there was: when
-/// it says more than is recovered, the disk has lost something that it had synced, or the files are those of a backup.
+/// it says more than is recovered, the disk has lost something that it had synced, or the files are those of a backup. The
+/// revision may be that of a commit that was omitted, behind the last record, and then nothing else knows of it.
 struct DurableMark: Equatable {
   static let name = "durable"
   static let size = 40

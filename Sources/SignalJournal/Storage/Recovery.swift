@@ -14,7 +14,9 @@ package import SignalStore
 ///    written is thrown as ``StorageError/damaged(_:)``, and nothing is changed.
 /// 2. What a crash has cut off is at the end: whole records, and without a hole. When it was said to be durable,
 ///    ``lost`` says so.
-/// 3. The new epoch is durable when the initializer returns, so that no cursor of it is ever given twice.
+/// 3. Revisions of commits that were omitted behind the last one that was written are known by the durable mark, or by the
+///    start that followed; where neither says so, what has seen them counts as lost.
+/// 4. The new epoch is durable when the initializer returns, so that no cursor of it is ever given twice.
 package final class Recovery {
   /// Something that was said to be durable and is not there: the disk has not kept it, or the files are older.
   package struct Loss: Equatable, Sendable {
@@ -40,6 +42,8 @@ package final class Recovery {
   private let configuration: StorageConfiguration
   private var open: Open?
   private let place: JournalPlace
+  /// That of the last commit, written or omitted.
+  private let revision: Revision
 
   /// What is handed over to those who write.
   private struct Open {
@@ -56,20 +60,25 @@ package final class Recovery {
     let lock = configuration.isReadOnly ? try FolderLock(reading: folder) : try FolderLock(folder)
     let files = try DataFolder(configuration)
     let epoch = Epoch.random()
-    (replica, place) = try files.load(epoch: epoch, limits: configuration.store)
+    var (replica, place) = try files.load(epoch: epoch, limits: configuration.store)
     let generations = try files.journal.generations()
+    let markFile = try SmallFile.mark(in: folder, canWrite: !configuration.isReadOnly)
+    let mark = markFile.flatMap { DurableMark($0.read(DurableMark.size)) }
+    replica.skip(to: Recovery.lastRevision(place, generations, mark))
+    let revision = replica.revision
+    self.replica = replica
+    (self.place, self.revision) = (place, revision)
     let closed = try files.journal.closedPosition()
     isClean = generations.isEmpty || closed == place.position
-    let current = Ancestry.Generation(epoch: epoch, after: place.revision, position: place.position, time: now)
+    let current = Ancestry.Generation(epoch: epoch, after: revision, position: place.position, time: now)
     ancestry = Ancestry(generations.suffix(Ancestry.limit - 1) + [current])
-    let mark = try SmallFile.mark(in: folder, canWrite: !configuration.isReadOnly)
-    lost = Recovery.loss(mark?.read(DurableMark.size), place, generations)
+    lost = Recovery.loss(mark, place, generations)
     if !configuration.isReadOnly {
       try files.journal.begin(current)
       // What was lost has been noticed; from here on it counts anew.
-      mark?.write(DurableMark(epoch: epoch, position: place.position, revision: place.revision).bytes)
+      markFile?.write(DurableMark(epoch: epoch, position: place.position, revision: revision).bytes)
     }
-    open = Open(lock: lock, files: files, mark: mark)
+    open = Open(lock: lock, files: files, mark: markFile)
   }
 
   /// What the store goes on with; to be taken once, so that no second copy makes the first one expensive to change.
@@ -88,12 +97,24 @@ package final class Recovery {
     }
     self.open = nil
     return try Storage(
-      configuration, lock: lock, files: open.files, mark: mark, after: place, epoch: ancestry.current.epoch, observer,
-      history)
+      configuration, lock: lock, files: open.files, mark: mark, after: place, revision: revision,
+      epoch: ancestry.current.epoch, observer, history)
   }
 
-  private static func loss(_ bytes: [UInt8]?, _ place: JournalPlace, _ generations: [Ancestry.Generation]) -> Loss? {
-    guard let mark = bytes.flatMap({ DurableMark($0) }) else { return nil }
+  /// The last revision that anybody may have seen and that is still part of the history.
+  private static func lastRevision(
+    _ place: JournalPlace, _ generations: [Ancestry.Generation], _ mark: DurableMark?
+  ) -> Revision {
+    guard let last = generations.last else { return place.revision }
+    let started = last.position == place.position ? last.after : 0
+    let told = mark.map { $0.epoch == last.epoch && $0.position == place.position ? $0.revision : 0 } ?? 0
+    return max(place.revision, started, told)
+  }
+
+  private static func loss(
+    _ mark: DurableMark?, _ place: JournalPlace, _ generations: [Ancestry.Generation]
+  ) -> Loss? {
+    guard let mark else { return nil }
     let isKnown = generations.contains { $0.epoch == mark.epoch }
     if isKnown, mark.position <= place.position { return nil }
     let records = mark.position > place.position ? mark.position - place.position : 0

@@ -16,7 +16,8 @@ package final class Storage: Sendable {
 
   init(
     _ configuration: StorageConfiguration, lock: FolderLock, files: DataFolder, mark: SmallFile,
-    after place: JournalPlace, epoch: Epoch, _ observer: Journal.Observer, _ historyObserver: HistoryObserver
+    after place: JournalPlace, revision: Revision, epoch: Epoch, _ observer: Journal.Observer,
+    _ historyObserver: HistoryObserver
   ) throws(StorageError) {
     let covered = files.state.head.journal.position
     let fits = try files.historyFits(configuration.history, end: place)
@@ -24,7 +25,8 @@ package final class Storage: Sendable {
       try files.journal.size(after: covered), coveredThrough: covered,
       // What it begins anew with is still in the journal.
       history: files.history.map { fits ? $0.head.journal.position : 0 })
-    let journal = Journal(after: place, limits: configuration.journal, level: level, observer: observer)
+    let journal = Journal(
+      after: place, revision: revision, limits: configuration.journal, level: level, observer: observer)
     func open(
       _ access: Database.Access, _ file: DataFile = .journal, cache: Int = 2 << 20
     ) throws(StorageError) -> Database {
@@ -53,8 +55,8 @@ package final class Storage: Sendable {
     }
     self.reader = reader
     let writer = JournalWriter(
-      journal, files.journal, after: place, mark: mark, epoch: epoch, level: level, keeper: keeper,
-      history: history, checkpointer: checkpointer)
+      journal, files.journal, after: place, revision: revision, mark: mark, epoch: epoch, level: level,
+      keeper: keeper, history: history, checkpointer: checkpointer)
     self.journal = journal
     self.lock = Mutex(lock)
     keeper.start()

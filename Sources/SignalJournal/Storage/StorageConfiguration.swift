@@ -14,18 +14,23 @@ package struct StorageConfiguration: Sendable {
   package var store: StoreLimits
   /// What is kept of which properties.
   package var history: HistoryConfiguration
+  /// What the store omits of the records that it makes.
+  package var rules: [PersistenceRule]
   /// The name of SQLite's layer of system calls; nil for that of the platform.
   package var system: String?
 
   package init(
     folder: String, isReadOnly: Bool = false, journal: JournalLimits = JournalLimits(),
-    store: StoreLimits = StoreLimits(), history: HistoryConfiguration = HistoryConfiguration(), system: String? = nil
+    store: StoreLimits = StoreLimits(), history: HistoryConfiguration = HistoryConfiguration(),
+    rules: [PersistenceRule] = [],
+    system: String? = nil
   ) {
     self.folder = folder
     self.isReadOnly = isReadOnly
     self.journal = journal
     self.store = store
     self.history = history
+    self.rules = rules
     self.system = system
   }
 }

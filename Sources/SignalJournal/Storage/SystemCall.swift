@@ -121,5 +121,8 @@ final class SmallFile: Sendable {
     unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) } == bytes.count
   }
 
+  /// Makes what was put there durable, as far as the system can.
+  func sync() { _ = fdatasync(descriptor) }
+
   func truncate() { _ = ftruncate(descriptor, 0) }
 }

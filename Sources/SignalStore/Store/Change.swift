@@ -16,6 +16,10 @@ public struct Change: Sendable, Equatable {
 
   /// What happened.
   public let op: Operation
+  /// Whether somebody may have been told of another value before than ``old``, as a restart has forgotten it.
+  ///
+  /// So it is told to everybody who may have seen the property, also where it seems to change nothing for them.
+  package private(set) var isCorrection = false
   /// The property after the change; nil when it is gone.
   public let new: StoredValue?
   /// The property before the change; nil when there was none.
@@ -48,6 +52,13 @@ public struct Change: Sendable, Equatable {
     self.old = old
     self.revision = revision
     self.time = time
+  }
+
+  /// The same, as a correction.
+  package var asCorrection: Change {
+    var change = self
+    change.isCorrection = true
+    return change
   }
 
   /// The end of a lease: by ``Operation/expire`` or ``Operation/release``.

@@ -9,6 +9,8 @@ struct Draft {
   private(set) var amendments: [StoredValue] = []
   /// By how many bytes the properties will be more.
   private(set) var growth = 0
+  /// Whether its changes correct what a restart has forgotten.
+  var isCorrection = false
   /// Where in the changes a path is; made when somebody asks.
   private var places: [PropertyPath: Int]?
 
@@ -20,7 +22,7 @@ struct Draft {
 
   mutating func add(_ change: Change) {
     places?[change.path] = changes.count
-    changes.append(change)
+    changes.append(isCorrection ? change.asCorrection : change)
     growth += (change.new.map(Replica.cost) ?? 0) - (change.old.map(Replica.cost) ?? 0)
   }
 

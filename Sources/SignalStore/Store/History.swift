@@ -69,9 +69,7 @@ package struct History: Sendable {
       if lastRevision(of: chunks[middle]) <= revision { low = middle + 1 } else { high = middle }
     }
     var offset = 0
-    if low < chunks.count, let first = chunks[low].commits.first {
-      offset = Int(revision.number + 1 - first.revision.number)
-    }
+    if low < chunks.count { offset = History.count(in: chunks[low].commits, through: revision) }
     return HistorySlice(chunks: chunks, chunk: low, offset: offset, after: revision, through: newest)
   }
 
@@ -79,6 +77,20 @@ package struct History: Sendable {
   var all: HistorySlice { HistorySlice(chunks: chunks, chunk: 0, offset: 0, after: floor, through: newest) }
 
   private var chunkCount: Int { min(max(countLimit / 16, 1), 256) }
+
+  /// How many of the commits are up to a revision; some revisions may be of commits that were omitted.
+  private static func count(in commits: ContiguousArray<Commit>, through revision: Revision) -> Int {
+    var low = 0
+    var high = commits.count
+    while low < high {
+      let middle = (low + high) / 2
+      if commits[middle].revision <= revision { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// There are no commits up to this revision that were not appended.
+  mutating func skip(to revision: Revision) { newest = revision }
 
   private func lastRevision(of chunk: Chunk) -> Revision {
     chunk.commits.last?.revision ?? newest

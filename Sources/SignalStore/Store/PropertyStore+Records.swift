@@ -38,10 +38,15 @@ extension PropertyStore {
   /// 3. Computed properties are all computed anew, each with the budget of a commit for itself, as nobody waits; where that
   ///    gives another value, they change in one commit, the first of this store. Then they follow their inputs again. One whose formula no longer
   ///    compiles keeps its value, as long as it stands, and its error says why.
-  /// 4. Holders of before are known (``holders``), but nobody speaks for them: the caller executes what is left to do for
+  /// 4. What the rules of before, or those of now, call volatile is removed in the same commit, unless it is computed. What else
+  ///    may be another than it was, as its records were omitted, is set anew to the value that it has: all of it when the
+  ///    last records may be missing (`isClean`), and otherwise what somebody who resumes may have seen.
+  /// 5. Holders of before are known (``holders``), but nobody speaks for them: the caller executes what is left to do for
   ///    each (``lastOperations(of:)``) and releases it.
   ///
   /// - Parameters:
+  ///   - rules: What is omitted from now on.
+  ///   - isClean: Whether the last records are all there.
   ///   - grace: How much longer each time to live is; for a replica whose last records may be missing.
   ///   - compile: Makes a formula of its text, as the store knows no language.
   ///   - sink: Takes the records from the first of this store on, also those of rule 1.
@@ -51,13 +56,14 @@ extension PropertyStore {
   package convenience init(
     restoring replica: Replica, limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
     sink: (any RecordSink)? = nil, holdingBackAfter record: UInt64? = nil, ancestors: [Epoch: Revision] = [:],
-    grace: Duration = .zero, clock: @escaping @Sendable () -> Timestamp = { .now },
+    rules: [PersistenceRule] = [], isClean: Bool = true, grace: Duration = .zero,
+    clock: @escaping @Sendable () -> Timestamp = { .now },
     compile: (String) throws(FormulaError) -> Formula
   ) {
     // A clock that begins in 1970 is not believed to be before what has happened.
     let now = Moment(time: max(clock(), replica.time, replica.signals.time), ticks: timers.now)
     var restoration = Restoration(replica, limits: limits)
-    restoration.resume(at: now, grace: grace, compile)
+    restoration.resume(at: now, grace: grace, rules: rules, isClean: isClean, compile)
     let lastHolder = restoration.holders.map(\.number).max() ?? 0
     self.init(restoration.state, lastHolder: lastHolder, ancestors: ancestors, timers: timers, clock: clock)
     let running = restoration.timers(at: now, on: timers)
@@ -65,17 +71,21 @@ extension PropertyStore {
       state.sink = sink
       state.announcements = record.map { Announcements(after: $0) }
       for timer in running { state.running[timer.path] = timer }
-      let recomputed = state.computeAll(at: now.time, commits)
+      let recomputed = state.computeAll(removing: restoration.volatile, at: now.time, commits)
+      let corrected = restoration.toSetAnew.map { state.setAnew($0, at: now.time, commits) }
       let ended = restoration.overdue.map { path in
         var units = 0
         return state.end(CollectionOfOne(path), by: .expire, at: now.time, &units, commits)
       }
-      return [recomputed] + ended
+      // After what they make necessary: a start that is cut short is made again.
+      if state.replica.rules != rules { state.apply(.rules(rules)) }
+      return [recomputed] + corrected + ended
     }
     withExtendedLifetime(dropped) {}
     commits.deliver()
     for timer in running { self.timers.start(timer) }
     setAlarm()
+    startKeeping(rules)
   }
 }
 
@@ -93,6 +103,12 @@ private struct Restoration {
   private(set) var holders: Set<Holder>
   /// What ended while there was no store, in the order of the ends.
   private(set) var overdue: [PropertyPath] = []
+  /// What does not outlive a restart.
+  private(set) var volatile: [StoredValue] = []
+  /// What may be another than it was, some at a time.
+  private(set) var toSetAnew: [ArraySlice<PropertyPath>] = []
+  /// Most properties that are set anew in one commit.
+  private static let setAtATime = 10_000
   private var replica: Replica
   private let limits: StoreLimits
 
@@ -105,14 +121,27 @@ private struct Restoration {
 
   /// Makes a judge of what the properties have.
   mutating func resume(
-    at now: Moment, grace: Duration, _ compile: (String) throws(FormulaError) -> Formula
+    at now: Moment, grace: Duration, rules: [PersistenceRule], isClean: Bool,
+    _ compile: (String) throws(FormulaError) -> Formula
   ) {
     var judge = Judge(limits: limits)
     var ended: [(end: Timestamp, path: PropertyPath)] = []
+    var uncertain: [PropertyPath] = []
+    // Whoever resumes has seen everything up to there.
+    let floor = isClean ? replica.commits.after : nil
     for property in StoreSnapshot(epoch: replica.epoch, revision: replica.revision, tree: replica.tree).scan() {
+      let isVolatile = property.computation == nil && isVolatile(property.path, rules)
+      if isVolatile {
+        volatile.append(property)
+      } else if let extent = replica.rules.rule(for: property.path)?.extent,
+        extent == .volatile || floor.map({ property.revision > $0 }) ?? true
+      {
+        uncertain.append(property.path)
+      }
       if let lease = property.lease {
         if let holder = lease.holder { holders.insert(holder) }
-        if judge.leases.resume(lease, of: property.path, at: now, grace: grace), let end = lease.term?.end {
+        let isOver = judge.leases.resume(lease, of: property.path, at: now, grace: grace)
+        if isOver, !isVolatile, let end = lease.term?.end {
           ended.append((end, property.path))
         }
       }
@@ -120,7 +149,16 @@ private struct Restoration {
     }
     judge.formulas.finishRestoring()
     overdue = ended.sorted { ($0.end, $0.path) < ($1.end, $1.path) }.map(\.path)
+    toSetAnew = stride(from: 0, to: uncertain.count, by: Restoration.setAtATime).map {
+      uncertain[$0..<min($0 + Restoration.setAtATime, uncertain.count)]
+    }
     state = StoreState(replica, judge)
+    if !rules.isEmpty { state.omissions = Omissions(rules) }
+  }
+
+  /// Whether a start removes the property: its values were not kept, or are not to be kept over a restart.
+  private func isVolatile(_ path: PropertyPath, _ rules: [PersistenceRule]) -> Bool {
+    [replica.rules, rules].contains { !$0.isEmpty && $0.rule(for: path)?.extent == .volatile }
   }
 
   private mutating func resume(

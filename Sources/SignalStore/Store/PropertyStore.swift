@@ -64,6 +64,8 @@ public final class PropertyStore: Sendable {
   let timerClock: any TimerClock
   /// The one timer of the store, set to the next tick at which something expires.
   let alarm: Alarm
+  /// For each rule of what is kept the end of its interval.
+  let keepers: [Alarm]
   let shared: SharedState
 
   /// Makes a store without properties, at revision 0.
@@ -91,6 +93,7 @@ public final class PropertyStore: Sendable {
     self.clock = clock
     timerClock = timers
     alarm = Alarm(timers)
+    keepers = (state.omissions?.rules ?? []).map { _ in Alarm(timers) }
     holderCounter = HolderCounter(after: lastHolder)
     shared = SharedState(state)
     signals = SignalExchange(shared, clock: clock)

@@ -27,6 +27,12 @@ package enum Record: Sendable {
   case timerRemoved(PropertyPath)
   /// The operations that somebody has to execute when this holder is gone; nil when there are none any more.
   case lastOperations(Holder, JSONText?)
+  /// As ``commit(_:)``, but after a restart nobody has to know more of it than that its revision was taken.
+  case omittedCommit(Commit)
+  /// As ``amendment(_:)``, but after a restart nobody has to know of it.
+  case omittedAmendment(StoredValue)
+  /// From here on these rules say what is omitted.
+  case rules([PersistenceRule])
 }
 
 /// Takes the records of a store.

@@ -25,6 +25,8 @@ package struct Replica: Sendable {
   package private(set) var timers: [PropertyPath: StoredTimer] = [:]
   /// What has to be executed when a holder is gone, in a language that the store does not know.
   package private(set) var lastOperations: [Holder: JSONText] = [:]
+  /// By which rules the last records have been omitted: what they name may be another than it was.
+  package private(set) var rules: [PersistenceRule] = []
   private(set) var history: History
   /// About how many bytes the properties take.
   private(set) var propertyBytes = 0
@@ -38,13 +40,14 @@ package struct Replica: Sendable {
     epoch: Epoch, revision: Revision = 0, time: Timestamp = Timestamp(milliseconds: .min),
     properties: some Sequence<StoredValue> = [], signals: KeptSignals = KeptSignals(),
     timers: some Sequence<StoredTimer> = [], lastOperations: [Holder: JSONText] = [:],
-    limits: StoreLimits = StoreLimits()
+    rules: [PersistenceRule] = [], limits: StoreLimits = StoreLimits()
   ) {
     self.epoch = epoch
     self.revision = revision
     self.time = time
     self.signals = signals
     self.lastOperations = lastOperations
+    self.rules = rules
     history = History(limits, after: revision)
     for property in properties {
       propertyBytes += Self.cost(of: property)
@@ -70,8 +73,8 @@ package struct Replica: Sendable {
   @discardableResult
   package mutating func apply(_ record: Record) -> History.Dropped? {
     switch record {
-    case .commit(let commit): return apply(commit)
-    case .amendment(let property): _ = tree.set(property)
+    case .commit(let commit), .omittedCommit(let commit): return apply(commit)
+    case .amendment(let property), .omittedAmendment(let property): _ = tree.set(property)
     case .signal(let message, let isKept): apply(message, isKept: isKept)
     case .timer(let timer): timers[timer.path] = timer
     case .timerFired(let message, let count):
@@ -79,8 +82,16 @@ package struct Replica: Sendable {
       timers[message.path] = timers[message.path].flatMap { $0.fired(count: count) }
     case .timerRemoved(let path): timers[path] = nil
     case .lastOperations(let holder, let operations): lastOperations[holder] = operations
+    case .rules(let rules): self.rules = rules
     }
     return nil
+  }
+
+  /// Goes on at a later revision: the commits up to it were omitted.
+  package mutating func skip(to revision: Revision) {
+    guard revision > self.revision else { return }
+    self.revision = revision
+    history.skip(to: revision)
   }
 
   /// About how many bytes a property takes: what the tree and the allocator add to it, its path and its value.

@@ -16,6 +16,8 @@ struct StoreState: Sendable {
   var sink: (any RecordSink)?
   /// What is told later; nil when everything is told at once.
   var announcements: Announcements?
+  /// What of the records is kept over a restart; nil when everything is.
+  var omissions: Omissions?
   /// The number and the time of the last message, recorded or not.
   private(set) var lastMessage: (number: UInt64, time: Timestamp)
 
@@ -47,15 +49,23 @@ struct StoreState: Sendable {
 
   /// Applies a commit and hands it to `changes`.
   private mutating func apply(_ commit: Commit, _ changes: Signal<Commit>) -> History.Dropped? {
-    hand(.commit(commit))
+    hand(omissions?.omits(commit) == true ? .omittedCommit(commit) : .commit(commit))
     // Under the lock, so that commits are delivered in the order of their revisions.
     if announcements == nil { changes.enqueue(commit) } else { announcements?.keep(commit) }
     return replica.apply(commit)
   }
 
   private mutating func apply(_ draft: borrowing Draft, _ changes: Signal<Commit>) -> History.Dropped? {
-    for property in draft.amendments { apply(.amendment(property)) }
+    for property in draft.amendments { amend(property) }
     return draft.commit.flatMap { apply($0, changes) }
+  }
+
+  /// Gives a property another lease, or another reason of failure.
+  private mutating func amend(_ property: StoredValue) {
+    let isOmitted =
+      omissions != nil
+      && omissions?.omits(amendment: property, of: replica.tree.value(at: property.path)) == true
+    apply(isOmitted ? .omittedAmendment(property) : .amendment(property))
   }
 
   /// Refuses what could not be kept.
@@ -79,7 +89,7 @@ struct StoreState: Sendable {
     if operation.holder != nil { try judge.checkHolders(of: CollectionOfOne(operation), in: replica) }
     if outcome == .unchanged {
       let renewed = judge.renewal(of: current, by: operation, now)
-      if let renewed { apply(.amendment(renewed)) }
+      if let renewed { amend(renewed) }
       return (OperationResult(outcome: outcome, value: renewed ?? current, revision: replica.revision), nil)
     }
     var growth = Judge.Growth()
@@ -133,15 +143,36 @@ struct StoreState: Sendable {
     return (TransactionResult(revision: replica.revision, results: results), dropped)
   }
 
-  /// Computes every computed property anew, all in one revision, if any has another value than it should.
+  /// Removes what does not outlive a restart and computes every computed property anew, all in one revision, if there is
+  /// anything to be changed.
   ///
   /// Each formula may cost what those of a commit may cost together: for a store that nobody waits for yet.
   ///
+  /// - Parameter volatile: What is removed.
   /// - Returns: What is to be released without the lock.
-  mutating func computeAll(at now: Timestamp, _ changes: Signal<Commit>) -> History.Dropped? {
+  mutating func computeAll(
+    removing volatile: [StoredValue], at now: Timestamp, _ changes: Signal<Commit>
+  ) -> History.Dropped? {
     var draft = Draft(after: replica, at: now)
+    draft.isCorrection = !replica.rules.isEmpty || !volatile.isEmpty
+    for property in volatile { judge.end(property, by: .delete, in: &draft) }
     var budget = judge.formulaBudget
     judge.compute(judge.formulas.computed, in: &draft, of: replica, &budget, isShared: false)
+    return apply(draft, changes)
+  }
+
+  /// Sets properties once more to what they have, in one revision, as somebody may have been told of another value.
+  ///
+  /// - Returns: What is to be released without the lock.
+  mutating func setAnew(
+    _ paths: some Sequence<PropertyPath>, at now: Timestamp, _ changes: Signal<Commit>
+  ) -> History.Dropped? {
+    var draft = Draft(after: replica, at: now)
+    draft.isCorrection = true
+    for path in paths {
+      guard let old = replica.tree.value(at: path) else { continue }
+      draft.add(Change(set: StoredValue(old, revision: draft.revision, time: draft.time), replacing: old))
+    }
     return apply(draft, changes)
   }
 

@@ -42,6 +42,15 @@ public final class StoredValue: Sendable {
     extra = lease.map { .leased($0) } ?? .none
   }
 
+  /// The same property as of another change.
+  init(_ property: StoredValue, revision: Revision, time: Timestamp) {
+    path = property.path
+    value = property.value
+    self.revision = revision
+    self.time = time
+    extra = property.extra
+  }
+
   /// How the value was computed; nil for one that was set.
   public var computation: Computation? { if case .computed(let computation) = extra { computation } else { nil } }
 

@@ -46,11 +46,14 @@ struct ServedStore {
       let storage = try recovery.start(
         Journal.Observer(durable: { feed.announce(through: $0.position) }, changed: { feed.note($0) }),
         history: .log(logger))
+      let replica = recovery.takeReplica()
+      let grace = JournalLimits.renewalDelay + replica.rules.longestInterval
       store = PropertyStore(
-        restoring: recovery.takeReplica(), limits: settings.store, sink: storage.journal,
+        restoring: replica, limits: settings.store, sink: storage.journal,
         holdingBackAfter: isHeldBack ? recovery.position : nil, ancestors: recovery.ancestry.ends,
+        rules: configuration.rules, isClean: recovery.isClean,
         // The last renewals may be lost; what was promised to live must not end early for that.
-        grace: recovery.isClean ? .zero : JournalLimits.renewalDelay
+        grace: recovery.isClean ? .zero : grace
       ) { source throws(FormulaError) in try settings.live.keptFormula(source) }
       self.storage = storage
       feed.begin(store)
@@ -75,7 +78,7 @@ struct ServedStore {
     let replica = recovery.takeReplica()
     store = PropertyStore(
       restoring: replica, limits: settings.store, sink: ReadOnlySink(replica.revision),
-      ancestors: recovery.ancestry.ends
+      ancestors: recovery.ancestry.ends, isClean: recovery.isClean
     ) { source throws(FormulaError) in try settings.live.keptFormula(source) }
     store.endEarlierConnections(settings.live)
   }
@@ -83,6 +86,7 @@ struct ServedStore {
   /// Writes what is left to be written.
   func close() throws(Failure) {
     withExtendedLifetime(reading) {}
+    store.keepOmitted()
     if let error = storage?.close() { throw Failure(error) }
   }
 }

@@ -133,6 +133,10 @@ struct ResolvedSettings: Equatable, Sendable {
       throw .contradiction(
         "data.read-only", sources["data.read-only"] ?? .builtIn, rule: "needs data.dir, the folder that is read")
     }
+    if !settings.data.rules.isEmpty, settings.data.dir.isEmpty {
+      let source = sources["data.rules"] ?? .builtIn
+      throw .contradiction("data.rules", source, rule: "needs data.dir, the folder that everything else is kept in")
+    }
     if !settings.data.history.isEmpty, settings.data.dir.isEmpty {
       let source = sources["data.history"] ?? .builtIn
       throw .contradiction("data.history", source, rule: "needs data.dir, the folder that it is kept in")

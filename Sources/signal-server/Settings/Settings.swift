@@ -62,6 +62,8 @@ struct Settings: Equatable, Sendable {
     var queueBytes = JournalLimits().queueBytes
     /// Nothing is written to the folder, and writes are refused.
     var readOnly = false
+    /// Of which properties not everything is kept over a restart.
+    var rules: [PersistenceRule] = []
     /// What is kept of which properties.
     var history: [HistoryRule] = []
   }
@@ -103,7 +105,7 @@ struct Settings: Equatable, Sendable {
     let sync: JournalLimits.Sync = data.sync == .zero ? .commit : .interval(data.sync)
     return StorageConfiguration(
       folder: data.dir, isReadOnly: data.readOnly, journal: JournalLimits(sync: sync, queueBytes: data.queueBytes),
-      store: store, history: HistoryConfiguration(rules: data.history))
+      store: store, history: HistoryConfiguration(rules: data.history), rules: data.rules)
   }
 
   /// What a server is made with; the program adds its observers.
@@ -257,6 +259,7 @@ extension Settings {
     .bytes("data.queue-bytes", \.data.queueBytes, 1 << 20...1 << 40, "changes waiting to be written (503)")
       .untilRestart,
     .flag("data.read-only", \.data.readOnly, "serve what the folder holds, and change nothing").untilRestart,
+    .persistence("data.rules", \.data.rules, "what a restart forgets, and what is kept only so often").untilRestart,
     .history("data.history", \.data.history, "what properties were, and for how long that is kept").untilRestart,
 
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)").untilRestart,

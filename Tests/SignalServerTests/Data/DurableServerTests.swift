@@ -89,6 +89,36 @@ struct DurableServerTests {
     }
   }
 
+  @Test func `what rules name is forgotten, or kept only so often, and those who resume are corrected`() throws {
+    defer { removeFolder() }
+    let rules = ["--data-rules", "here/** volatile,s/** every 1h"]
+    let cursor = try withServer(rules[0], rules[1]) { server, client throws in
+      func put(_ path: String, _ value: Int) throws -> HTTPClientResponse {
+        try client.request("PUT", "/properties/\(path)", body: Array("\(value)".utf8), timeout: Self.patience)
+      }
+      for value in 1...3 { #expect(try [201, 204].contains(put("here/ann", value).status)) }
+      for value in 1...3 { #expect(try [201, 204].contains(put("s/t", value).status)) }
+      return try #require(try put("here/ann", 4).value("Signal-Revision"))
+    }
+    // It was killed: the newest value of s/t is lost, and nobody is left with it.
+    let next = try withServer(rules[0], rules[1]) { server, client throws in
+      #expect(try client.request("GET", "/properties/here/ann", timeout: Self.patience).status == 404)
+      #expect(try client.request("GET", "/properties/s/t", timeout: Self.patience).text == "1")
+      let stream = try client.request("GET", "/events?match=**&since=\(cursor)&take=2", timeout: Self.patience).text
+      #expect(stream.contains(#""recovered":true"#) && !stream.contains("reset"), "\(stream)")
+      #expect(stream.contains(#""type":"didDelete""#) && stream.contains(#""value":1"#), "\(stream)")
+      let answer = try client.request("PUT", "/properties/s/t", body: Array("7".utf8), timeout: Self.patience)
+      // At an orderly end everything is kept that has a rule with a time.
+      #expect(server.stop().status == 0)
+      return try #require(answer.value("Signal-Revision"))
+    }
+    try withServer { _, client throws in
+      #expect(try client.request("GET", "/properties/s/t", timeout: Self.patience).text == "7")
+      let stream = try client.request("GET", "/events?match=**&since=\(next)&take=1", timeout: Self.patience).text
+      #expect(stream.contains(#""recovered":true"#), "\(stream)")
+    }
+  }
+
   @Test func `a folder belongs to one process at a time, and damage stops the start`() throws {
     defer { removeFolder() }
     try withServer { server, client throws in

@@ -25,6 +25,12 @@ final class RandomRun {
     }
   }
 
+  /// Begins with a store that omits records.
+  convenience init(seed: UInt64, rules: [PersistenceRule], sink: any RecordSink) throws {
+    try self.init(seed: seed)
+    restart(from: store.replica, sink: sink, rules: rules)
+  }
+
   /// The text of a formula says which properties it adds, and what it does with the sum.
   static func formula(_ source: String) throws(FormulaError) -> Formula {
     let words = source.split(separator: " ")
@@ -125,10 +131,13 @@ final class RandomRun {
   }
 
   /// Goes on with a store that was made anew of a replica, as after a restart.
-  func restart(from replica: Replica, sink: (any RecordSink)?) {
+  func restart(
+    from replica: Replica, sink: (any RecordSink)?, rules: [PersistenceRule] = [], isClean: Bool = true
+  ) {
     let (clock, drift) = (clock, drift)
     store = PropertyStore(
       restoring: replica, limits: limits, timers: clock, sink: sink,
+      rules: rules, isClean: isClean,
       clock: { Timestamp(milliseconds: clock.now.milliseconds + drift.value) }, compile: Self.formula)
     holders = store.holders
   }

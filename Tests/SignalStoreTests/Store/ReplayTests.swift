@@ -61,6 +61,7 @@ import Testing
         case .commit(let commit):
           for change in commit { kinds.insert("\(change.op)") }
           if commit.contains(where: { $0.new?.computation?.error == FormulaBudget.failure }) { kinds.insert("budget") }
+        case .omittedCommit, .omittedAmendment, .rules: kinds.insert("omitted")
         case .amendment(let property): kinds.insert(property.computation == nil ? "renewal" : "reason")
         case .signal(_, let isKept): kinds.insert(isKept ? "kept" : "sent")
         case .timer: kinds.insert("timer")

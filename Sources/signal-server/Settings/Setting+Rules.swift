@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+import SignalJournal
+import SignalStore
+
+extension Setting {
+  /// Rules of what is kept over time: a line for each, such as `sensors/** raw 24h, 1m 30d`.
+  ///
+  /// Where commas separate the items of a list, a rule goes on with those that are one more length: `1m 30d`.
+  static func history(_ name: String, _ field: Field<[HistoryRule]>, _ summary: String) -> Setting {
+    rules(
+      name, field, "a list of rules such as \"sensors/** raw 24h, 1m 30d, 1h 2y\"", summary,
+      limit: HistoryRule.mostRules, continues: HistoryRule.isTier
+    ) { line in
+      do throws(HistoryRule.Fault) { return .success(try HistoryRule(line)) } catch {
+        return .failure(RuleFault(reason: error.reason))
+      }
+    }
+  }
+
+  /// Rules of what is kept over a restart: a line for each, such as `presence/** volatile`.
+  static func persistence(_ name: String, _ field: Field<[PersistenceRule]>, _ summary: String) -> Setting {
+    rules(
+      name, field, "a list of rules such as \"presence/** volatile\", \"sensors/** every 1s\"", summary,
+      limit: PersistenceRule.mostRules
+    ) { line in
+      do throws(PersistenceRule.Fault) { return .success(try PersistenceRule(line)) } catch {
+        return .failure(RuleFault(reason: error.reason))
+      }
+    }
+  }
+
+  /// Why lines are no rules: a clause about them.
+  private struct RuleFault: Error {
+    let reason: String
+  }
+
+  /// Rules, one a line.
+  ///
+  /// - Parameter continues: Whether an item of a list belongs to the rule before it.
+  private static func rules<Rule: CustomStringConvertible & Sendable>(
+    _ name: String, _ field: Field<[Rule]>, _ expected: String, _ summary: String, limit: Int,
+    continues: @escaping @Sendable (String) -> Bool = { _ in false },
+    read: @escaping @Sendable (String) -> Result<Rule, RuleFault>
+  ) -> Setting {
+    @Sendable func rules(_ texts: [String]) -> Result<[Rule], RuleFault> {
+      var lines: [String] = []
+      for text in texts {
+        if let last = lines.indices.last, continues(text) {
+          lines[last] += ", \(text)"
+        } else {
+          lines.append(text)
+        }
+      }
+      guard lines.count <= limit else { return .failure(RuleFault(reason: "has at most \(limit) rules")) }
+      var rules: [Rule] = []
+      for line in lines {
+        switch read(line) {
+        case .success(let rule): rules.append(rule)
+        case .failure(let fault):
+          return .failure(RuleFault(reason: "the rule '\(line.printable)': \(fault.reason)"))
+        }
+      }
+      return .success(rules)
+    }
+    return Setting(
+      name: name, expected: expected, summary: summary, isList: true,
+      assign: { texts, settings in
+        guard case .success(let rules) = rules(texts) else { return false }
+        settings[keyPath: field] = rules
+        return true
+      },
+      fault: { if case .failure(let fault) = rules($0) { fault.reason } else { nil } },
+      texts: { $0[keyPath: field].map { quoted($0.description) } },
+      copy: { $1[keyPath: field] = $0[keyPath: field] })
+  }
+
+  /// A text that YAML does not take for anything else.
+  private static func quoted(_ text: String) -> String {
+    "\"" + text.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "\""
+  }
+}
