@@ -169,7 +169,9 @@ import Testing
           path: "a", value: JSONText(1), revision: 3, time: Timestamp(milliseconds: 1),
           lease: Lease(term: term, holder: nil))))
     try await wait("a sync") { storage.journal.durable == 4 }
-    #expect(storage.journal.status == StorageStatus(taken: 4, durable: 4, revision: 3))
+    #expect(
+      storage.journal.status
+        == StorageStatus(taken: 4, durable: 4, revision: 3, sync: .interval(.seconds(3600))))
     #expect(storage.close() == nil)
   }
 }

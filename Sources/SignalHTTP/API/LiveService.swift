@@ -171,6 +171,11 @@ final class LiveService {
     commands.epoch.write(to: &text)
     text.append(literal: #"","revision":"#)
     text.appendJSON(commands.revision.number)
+    if let sync = commands.storage?.sync {
+      text.append(literal: #","sync":""#)
+      text.append(contentsOf: sync.description.utf8)
+      text.append(UInt8(ascii: "\""))
+    }
     text.append(literal: #","limits":{"messageBytes":"#)
     text.appendJSON(messageBytes)
     text.append(literal: #","subscriptions":"#)

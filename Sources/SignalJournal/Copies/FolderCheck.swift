@@ -10,8 +10,11 @@ package struct FolderCheck {
   /// Most damages that are listed.
   package static let listed = 100
 
-  /// What is not as it was written, in the order in which it was found.
+  /// What is not as it was written in the journal and the state, in the order in which it was found.
   package private(set) var damages: [StorageError.Damage] = []
+  /// What is not as it was written in the history, which is for charts and can be begun anew.
+  package var historyDamages: [StorageError.Damage] { history?.damages ?? [] }
+  private var history: HistoryCheck?
   /// Paths whose last value was lost, as far as they can be read.
   package private(set) var lostPaths: [String] = []
   /// The revision of the last commit that can be trusted.
@@ -42,6 +45,8 @@ package struct FolderCheck {
         throw .system(operation: "open", file: folder + "/" + file.name, code: ENOENT)
       }
     }
+    // First, so that it is not ahead of the journal of a server that goes on.
+    history = try HistoryCheck(folder, system: system)
     do throws(StorageError) {
       let view = try FolderView(folder, system: system)
       read(view.state)
@@ -51,6 +56,8 @@ package struct FolderCheck {
       try readApart(folder, system, after: error)
     }
     readMark(folder)
+    // Of a journal that is damaged the end is unknown.
+    if damages.isEmpty { history?.compare(with: place, identity, in: folder) }
   }
 
   private mutating func readApart(
@@ -111,10 +118,8 @@ package struct FolderCheck {
   /// What SQLite itself finds.
   private mutating func checkPages(_ database: Database) -> Bool {
     attempt(database) { check throws(StorageError) in
-      let statement = try database.prepare("PRAGMA integrity_check(\(FolderCheck.listed))")
-      while try statement.step() {
-        let text = String(decoding: statement.bytes(0), as: UTF8.self)
-        if text != "ok" { check.note(.init(database.file, "integrity_check", text)) }
+      for text in try database.integrityFaults(limit: FolderCheck.listed) {
+        check.note(.init(database.file, "integrity_check", text))
       }
     }
   }

@@ -21,8 +21,18 @@ package struct FolderRepair {
     guard SystemCall.exists(folder) else { throw .system(operation: "open", file: folder, code: ENOENT) }
     let lock = try FolderLock(folder)
     check = try FolderCheck(folder)
+    let remains = folder + "/damaged-" + String("\(now)".map { $0 == ":" ? "-" : $0 })
     guard !check.damages.isEmpty else {
-      remains = nil
+      if check.historyDamages.isEmpty {
+        self.remains = nil
+        return
+      }
+      // It begins anew with what the state has; everything else is sound and stays.
+      try SystemCall.makeFolder(remains)
+      try FolderRepair.move(.history, from: folder, to: remains)
+      try SystemCall.syncFolder(remains)
+      try SystemCall.syncFolder(folder)
+      self.remains = remains
       return
     }
     guard check.isUsable, let identity = check.identity else {
@@ -30,7 +40,6 @@ package struct FolderRepair {
     }
     let suffix = ".new"
     try FolderRepair.write(check, identity, in: folder, suffix, now)
-    let remains = folder + "/damaged-" + String("\(now)".map { $0 == ":" ? "-" : $0 })
     try SystemCall.makeFolder(remains)
     // What properties were belongs to the journal of before, and begins anew.
     try FolderRepair.move(.history, from: folder, to: remains)

@@ -14,7 +14,7 @@ internal import Synchronization
 /// 3. When its file fails, nothing is kept any more, and the journal does not wait.
 // Unchecked: the files are not Sendable, and used by the thread only. What others use is behind a lock, atomic or constant.
 final class HistoryKeeper: @unchecked Sendable {
-  private struct Wish {
+  struct Wish {
     /// There is something in the journal.
     var isWanted = false
     /// Somebody asks.
@@ -26,15 +26,15 @@ final class HistoryKeeper: @unchecked Sendable {
     var waiting: [(position: UInt64, semaphore: DispatchSemaphore)] = []
   }
 
-  private let file: HistoryFile
+  let file: HistoryFile
   /// The journal by a connection of its own.
-  private let rows: JournalFile
-  private let level: JournalLevel
-  private let configuration: HistoryConfiguration
-  private let journal: JournalLimits
-  private let openState: () throws(StorageError) -> Database
-  private let observer: HistoryObserver
-  private let wish = Mutex(Wish())
+  let rows: JournalFile
+  let level: JournalLevel
+  let configuration: HistoryConfiguration
+  let journal: JournalLimits
+  let openState: () throws(StorageError) -> Database
+  let observer: HistoryObserver
+  let wish = Mutex(Wish())
   private let wake = DispatchSemaphore(value: 0)
   private let thread = WorkerThread()
   private let reached: Atomic<UInt64>
@@ -42,13 +42,13 @@ final class HistoryKeeper: @unchecked Sendable {
   private let readyFrom: UInt64
   private let hasFailed = Atomic(false)
   private let isCrowded = Atomic(false)
-  private let hasBegun: Atomic<Bool>
+  let hasBegun: Atomic<Bool>
   /// Whether what was kept does not go on where the journal does, or by other rules.
-  private var mustBegin: Bool
-  private var nextRound = DispatchTime.now()
-  private var nextSweep = DispatchTime.now()
+  var mustBegin: Bool
+  var nextRound = DispatchTime.now()
+  var nextSweep = DispatchTime.now()
   /// Those that the sweep under way has not come to yet.
-  private var toSweep: [PropertyPath] = []
+  var toSweep: [PropertyPath] = []
 
   /// - Parameter openState: Opens `state.sqlite` for reading.
   init(
@@ -224,7 +224,7 @@ final class HistoryKeeper: @unchecked Sendable {
     }
   }
 
-  private func isKept(_ path: PropertyPath) -> Bool {
+  func isKept(_ path: PropertyPath) -> Bool {
     file.numbers[path] != nil || configuration.rule(for: path) != nil
   }
 
@@ -239,79 +239,9 @@ final class HistoryKeeper: @unchecked Sendable {
     }
   }
 
-  private func noteCrowd(_ count: Int) {
+  func noteCrowd(_ count: Int) {
     guard count > 0, !isCrowded.exchange(true, ordering: .relaxed) else { return }
     observer.crowded(configuration.limits.series)
-  }
-
-  // MARK: Beginning
-
-  /// Whether so much is in the journal for the history alone that it goes on from the state.
-  private var isTooFarBehind: Bool {
-    get throws(StorageError) {
-      guard file.head.journal.position < level.stateCovered else { return false }
-      let pages = try rows.database.integer("PRAGMA page_count") ?? 0
-      let free = try rows.database.integer("PRAGMA freelist_count") ?? 0
-      let size = try rows.database.integer("PRAGMA page_size") ?? 0
-      return (pages - free) * size > 2 * Int64(journal.journalBytes)
-    }
-  }
-
-  /// Goes on from the state, where that is another place than the history's, or the rules have changed.
-  private func begin() throws(StorageError) {
-    let state = try openState()
-    // One snapshot of it, whatever is written meanwhile; the journal keeps what is behind it.
-    try state.execute("BEGIN")
-    let place = try StateHead(state).journal
-    let old = file.head
-    let isGap = !old.rules.isEmpty && old.journal.position < place.position
-    if isGap { observer.gap(old.journal.revision, place.revision) }
-    // Series that have a rule again have missed what was meanwhile.
-    let time = old.journal.time.milliseconds
-    var seeding = HistorySeeding(gap: old.rules.isEmpty ? nil : time)
-    let properties = try state.prepare("SELECT * FROM property ORDER BY path")
-    var missing = Set(isGap ? Array(file.numbers.keys) : [])
-    while try properties.step() {
-      guard let (property, _) = PropertyRow.read(properties) else {
-        throw .damaged(.init(state.file, "the table property", "a checksum does not match"))
-      }
-      missing.remove(property.path)
-      guard isKept(property.path) else { continue }
-      seeding.add(property)
-      if seeding.isFull { try apply(seeding.take()) }
-    }
-    try apply(seeding.take())
-    // What is gone went at a time that nobody knows.
-    for path in missing {
-      seeding.end(path)
-      if seeding.isFull { try apply(seeding.take()) }
-    }
-    noteCrowd(try file.apply(seeding.take(), configuration, through: place, isDurable: true))
-    level.coverHistory(through: place.position)
-    mustBegin = false
-    hasBegun.store(true, ordering: .releasing)
-  }
-
-  private func apply(_ changes: [PropertyPath: HistoryFile.Changes]) throws(StorageError) {
-    noteCrowd(try file.apply(changes, configuration, through: nil, isDurable: false))
-  }
-
-  // MARK: Sweeping
-
-  /// Deletes what is too old, as far as nothing else is to be done.
-  private func sweep() throws(StorageError) {
-    if toSweep.isEmpty { toSweep = Array(file.numbers.keys) }
-    let now = Timestamp.now.milliseconds
-    while let path = toSweep.last {
-      let rule = configuration.rule(for: path).map { configuration.rules[$0] }
-      try file.database.setDurable(false)
-      let count = try file.sweep(path, rule, now: now, limit: configuration.limits.slice)
-      if count < configuration.limits.slice { toSweep.removeLast() }
-      if count > 0, file.database.frames >= HistoryLimits.logFrames { try file.database.checkpoint() }
-      // The rest at once after what is more urgent.
-      if wish.withLock({ $0.isHurried || $0.isWanted && nextRound <= .now() || $0.isClosing }) { return }
-    }
-    nextSweep = .now() + configuration.limits.sweepInterval.dispatch
   }
 
   // MARK: End

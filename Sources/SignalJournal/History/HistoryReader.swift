@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
 internal import Dispatch
-internal import SignalStore
+package import SignalStore
 internal import Synchronization
 
 /// Answers questions about what properties were, one after the other, on a thread of its own.
 ///
 /// An answer has everything that was durable when the question was taken up: what is still in the journal is brought into the
-/// file before.
+/// file before. Of a folder that is only read, it has what is in the file.
 // Unchecked: the connection is not Sendable, and used by the thread only. What others use is behind the lock or constant.
-final class HistoryReader: SeriesSource, @unchecked Sendable {
+package final class HistoryReader: SeriesSource, @unchecked Sendable {
   private struct Question {
     let query: SeriesQuery
     let isAbandoned: @Sendable () -> Bool
@@ -23,8 +23,10 @@ final class HistoryReader: SeriesSource, @unchecked Sendable {
 
   private let scan: SeriesScan
   private let configuration: HistoryConfiguration
-  private let keeper: HistoryKeeper
-  private let journal: Journal
+  /// What brings the file further; nil when nothing does.
+  private let writing: (keeper: HistoryKeeper, journal: Journal)?
+  /// Whether everything that there is is in a file that nothing brings further.
+  private let isWhole: Bool
   private let unreadable: @Sendable (StorageError) -> Void
   private let queue = Mutex(Queue())
   private let wake = DispatchSemaphore(value: 0)
@@ -37,8 +39,22 @@ final class HistoryReader: SeriesSource, @unchecked Sendable {
   ) {
     self.scan = scan
     self.configuration = configuration
-    self.keeper = keeper
-    self.journal = journal
+    writing = (keeper, journal)
+    isWhole = false
+    self.unreadable = unreadable
+  }
+
+  /// Answers from a file that nobody writes.
+  ///
+  /// - Parameter isWhole: Whether it has everything that there is.
+  init(
+    reading scan: SeriesScan, _ configuration: HistoryConfiguration, isWhole: Bool,
+    unreadable: @escaping @Sendable (StorageError) -> Void
+  ) {
+    self.scan = scan
+    self.configuration = configuration
+    writing = nil
+    self.isWhole = isWhole
     self.unreadable = unreadable
   }
 
@@ -46,7 +62,7 @@ final class HistoryReader: SeriesSource, @unchecked Sendable {
     thread.start { self.run() }
   }
 
-  func answer(
+  package func answer(
     _ query: SeriesQuery, unless isAbandoned: @escaping @Sendable () -> Bool,
     _ body: @escaping @Sendable (Result<SeriesPage, SeriesRefusal>) -> Void
   ) {
@@ -59,7 +75,7 @@ final class HistoryReader: SeriesSource, @unchecked Sendable {
   }
 
   /// Refuses what waits, and ends the thread.
-  func close() {
+  package func close() {
     let questions = queue.withLock { queue in
       queue.isClosing = true
       defer { queue.questions = [] }
@@ -87,8 +103,11 @@ final class HistoryReader: SeriesSource, @unchecked Sendable {
   private func answer(_ query: SeriesQuery) -> Result<SeriesPage, SeriesRefusal> {
     guard let rule = configuration.rule(for: query.path) else { return .failure(.notKept) }
     do throws(StorageError) {
+      guard let (keeper, journal) = writing else {
+        return try scan.page(query, configuration.rules[rule], isCurrent: isWhole, isFull: false)
+      }
       let isPast = try isPast(query)
-      let isCurrent = keeper.reach(isPast ? 0 : journal.durable)
+      let isCurrent = keeper.reach(isPast ? 0 : journal.written)
       if keeper.isOver { return .failure(.failed) }
       guard keeper.isReady else { return .failure(.busy) }
       return try scan.page(

@@ -77,6 +77,7 @@ package final class Journal: RecordSink {
   private let lastPosition: Atomic<UInt64>
   private let durablePosition: Atomic<UInt64>
   private let durableRevision: Atomic<UInt64>
+  private let writtenPosition: Atomic<UInt64>
   private let queued = Atomic<Int>(0)
   private let state = Mutex(Health.ok)
   private let level: JournalLevel
@@ -94,6 +95,7 @@ package final class Journal: RecordSink {
     lastPosition = Atomic(place.position)
     durablePosition = Atomic(place.position)
     durableRevision = Atomic(revision.number)
+    writtenPosition = Atomic(place.position)
     shortensInterval =
       if case .interval(let interval) = limits.sync { interval > JournalLimits.renewalDelay } else { false }
   }
@@ -131,6 +133,9 @@ package final class Journal: RecordSink {
   /// The position up to which everything is durable.
   package var durable: UInt64 { durablePosition.load(ordering: .acquiring) }
 
+  /// The position of the last durable record as the files count them, without those that are omitted.
+  var written: UInt64 { writtenPosition.load(ordering: .acquiring) }
+
   /// About how many bytes of records wait to be durable.
   package var queuedBytes: Int { queued.load(ordering: .relaxed) }
 
@@ -155,7 +160,8 @@ package final class Journal: RecordSink {
     let durable = durable
     return StorageStatus(
       refusal: refusal, taken: position, durable: durable,
-      revision: Revision(durableRevision.load(ordering: .acquiring)), queuedBytes: queuedBytes)
+      revision: Revision(durableRevision.load(ordering: .acquiring)), queuedBytes: queuedBytes,
+      sync: limits.sync)
   }
 
   /// Makes what has been taken durable now, also when there is an interval.
@@ -211,11 +217,15 @@ package final class Journal: RecordSink {
   }
 
   /// Everything up to there is durable, and so many bytes do not wait any more.
-  func reached(_ place: Place, releasing bytes: Int) {
+  ///
+  /// - Parameter written: The position of the last record in the file.
+  func reached(_ place: Place, written: UInt64, releasing bytes: Int) {
     queue.withLock { queue in
       queue.bytes -= bytes
       queued.store(queue.bytes, ordering: .relaxed)
     }
+    // Before the others, so that whoever sees those finds it in the file.
+    writtenPosition.store(written, ordering: .releasing)
     durableRevision.store(place.revision.number, ordering: .releasing)
     durablePosition.store(place.position, ordering: .releasing)
     observer.durable(place)

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+package import SignalStore
+
 /// What a journal does when, and how much it may take.
 package struct JournalLimits: Equatable, Sendable {
-  /// When a record is made durable.
-  package enum Sync: Equatable, Sendable {
-    /// At once, together with what else is waiting by then.
-    case commit
-    /// At most this much later.
-    case interval(Duration)
-  }
+  package typealias Sync = StorageSync
 
   package var sync: Sync
   /// Most bytes of records that wait to be written; 64 MiB unless told otherwise.

@@ -73,7 +73,7 @@ final class JournalWriter: @unchecked Sendable {
       if case .failed(let error) = journal.health { return error }
       mark.write(DurableMark(epoch: epoch, position: place.position, revision: revision).bytes)
       journal.reached(
-        Journal.Place(position: place.position + omitted, revision: revision),
+        Journal.Place(position: place.position + omitted, revision: revision), written: place.position,
         releasing: index == records.count ? bytes : 0)
     }
     if file.database.frames >= journal.limits.logFrames { checkpointer.request() }

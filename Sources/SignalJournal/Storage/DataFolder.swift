@@ -84,6 +84,30 @@ struct DataFolder {
     return history
   }
 
+  /// Opens the history of a folder that is only read; nil when there is none, or one that has not begun.
+  static func readHistory(
+    _ configuration: StorageConfiguration, end: JournalPlace
+  ) throws(StorageError) -> (Database, HistoryHead)? {
+    let path = configuration.folder + "/" + DataFile.history.name
+    guard SystemCall.exists(path) else { return nil }
+    let access = access(configuration)
+    if case .immutable = access, SystemCall.size(path + "-wal") > 0 {
+      throw .system(operation: "read the log beside it", file: path, code: EROFS)
+    }
+    let (database, isNew) = try DataFile.history.open(
+      in: configuration.folder, access, system: configuration.system, cache: HistoryLimits.readCache)
+    if isNew { return nil }
+    let head = try HistoryHead(database)
+    guard head.journal.position <= end.position else {
+      throw .damaged(
+        .init(
+          path, "the table history",
+          "it goes to position \(head.journal.position), and the journal only to \(end.position)",
+          after: end.revision))
+    }
+    return head.rules.isEmpty ? nil : (database, head)
+  }
+
   /// Whether the history goes on where the journal does, by the same rules.
   ///
   /// - Parameter end: The end of the journal.

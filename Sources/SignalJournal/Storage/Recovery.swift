@@ -101,6 +101,32 @@ package final class Recovery {
       epoch: ancestry.current.epoch, observer, history)
   }
 
+  /// What answers questions about what properties were, of a folder that is only read; nil when it has no history.
+  ///
+  /// It goes by the rules that the history was kept by.
+  ///
+  /// - Parameter unreadable: Called when an answer cannot be read.
+  package func readHistory(
+    unreadable: @escaping @Sendable (StorageError) -> Void
+  ) throws(StorageError) -> HistoryReader? {
+    precondition(configuration.isReadOnly, "What is written is read by the storage.")
+    guard let (database, head) = try DataFolder.readHistory(configuration, end: place) else { return nil }
+    var history = configuration.history
+    history.rules = []
+    for line in head.rules.split(separator: "\n") {
+      do throws(HistoryRule.Fault) {
+        history.rules.append(try HistoryRule(String(line)))
+      } catch {
+        throw .damaged(.init(database.file, "the table history", "the rule '\(line)': \(error.reason)"))
+      }
+    }
+    let reader = HistoryReader(
+      reading: try SeriesScan(database, history.limits), history, isWhole: head.journal.position == place.position,
+      unreadable: unreadable)
+    reader.start()
+    return reader
+  }
+
   /// The last revision that anybody may have seen and that is still part of the history.
   private static func lastRevision(
     _ place: JournalPlace, _ generations: [Ancestry.Generation], _ mark: DurableMark?

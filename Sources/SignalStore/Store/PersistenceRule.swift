@@ -26,10 +26,6 @@ package struct PersistenceRule: Equatable, Sendable {
   /// How often values can be kept.
   package static let intervals: ClosedRange<Duration> = .milliseconds(10) ... .seconds(3600)
 
-  private static let units: [(name: String, milliseconds: Int)] = [
-    ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
-  ]
-
   package init(_ pattern: PathPattern, _ extent: Extent) {
     self.pattern = pattern
     self.extent = extent
@@ -43,7 +39,7 @@ package struct PersistenceRule: Equatable, Sendable {
       extent = .volatile
       count = 1
     } else if words.dropLast().last == "every", let text = words.last {
-      guard let interval = PersistenceRule.interval(text), PersistenceRule.intervals.contains(interval) else {
+      guard let interval = Duration(text: text), PersistenceRule.intervals.contains(interval) else {
         throw Fault(reason: "'\(text)' is no time from 10ms to 1h, such as 1s")
       }
       extent = .every(interval)
@@ -62,25 +58,14 @@ package struct PersistenceRule: Equatable, Sendable {
       throw Fault(reason: "the pattern '\(text)': \(error)")
     }
   }
-
-  private static func interval(_ text: Substring) -> Duration? {
-    let digits = text.prefix { $0.isASCII && $0.isNumber }
-    guard 1...9 ~= digits.count, let count = Int(digits),
-      let unit = units.first(where: { $0.name == text[digits.endIndex...] })
-    else { return nil }
-    return .milliseconds(count * unit.milliseconds)
-  }
 }
 
 extension PersistenceRule: CustomStringConvertible {
   /// The line.
   package var description: String {
     switch extent {
-    case .volatile: return "\(pattern) volatile"
-    case .every(let interval):
-      let milliseconds = Int(interval.milliseconds)
-      let unit = PersistenceRule.units.first { milliseconds % $0.milliseconds == 0 } ?? ("ms", 1)
-      return "\(pattern) every \(milliseconds / unit.milliseconds)\(unit.name)"
+    case .volatile: "\(pattern) volatile"
+    case .every(let interval): "\(pattern) every \(interval.text)"
     }
   }
 }

@@ -14,6 +14,24 @@ public enum StorageRefusal: Sendable, Equatable {
   case readOnly
 }
 
+/// When a record is made durable.
+package enum StorageSync: Equatable, Sendable {
+  /// At once, together with what else is waiting by then, and before anybody is told of it.
+  case commit
+  /// At most this much later.
+  case interval(Duration)
+}
+
+extension StorageSync: CustomStringConvertible {
+  /// `commit`, or the length of time.
+  package var description: String {
+    switch self {
+    case .commit: "commit"
+    case .interval(let interval): interval.text
+    }
+  }
+}
+
 /// How the records of a store are kept, at one moment.
 package struct StorageStatus: Sendable, Equatable {
   /// Why nothing should be written; nil when it may be.
@@ -26,14 +44,18 @@ package struct StorageStatus: Sendable, Equatable {
   package var revision: Revision
   /// About how many bytes of records wait to be durable.
   package var queuedBytes: Int
+  /// When records become durable; nil when none do.
+  package var sync: StorageSync?
 
   package init(
-    refusal: StorageRefusal? = nil, taken: UInt64 = 0, durable: UInt64 = 0, revision: Revision = 0, queuedBytes: Int = 0
+    refusal: StorageRefusal? = nil, taken: UInt64 = 0, durable: UInt64 = 0, revision: Revision = 0,
+    queuedBytes: Int = 0, sync: StorageSync? = nil
   ) {
     self.refusal = refusal
     self.taken = taken
     self.durable = durable
     self.revision = revision
     self.queuedBytes = queuedBytes
+    self.sync = sync
   }
 }

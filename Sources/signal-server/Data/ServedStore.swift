@@ -12,10 +12,10 @@ struct ServedStore {
   let place: String
   private let storage: Storage?
   /// Of a folder that is only read: as long as it is there, nobody writes to it.
-  private let reading: Recovery?
+  private let reading: (folder: Recovery, history: HistoryReader?)?
 
   /// What properties were; nil when nothing is kept.
-  var series: (any SeriesSource)? { storage?.history }
+  var series: (any SeriesSource)? { storage?.history ?? reading?.history }
 
   /// Opens the store: an empty one in memory, or what a folder holds.
   init(_ settings: Settings, _ logger: Logger) throws(Failure) {
@@ -27,7 +27,7 @@ struct ServedStore {
       return
     }
     if configuration.isReadOnly {
-      self = try ServedStore(reading: configuration, settings)
+      self = try ServedStore(reading: configuration, settings, logger)
       return
     }
     place = configuration.folder
@@ -70,11 +70,17 @@ struct ServedStore {
   }
 
   /// Opens what a folder holds, and leaves the folder as it is.
-  private init(reading configuration: StorageConfiguration, _ settings: Settings) throws(Failure) {
+  private init(
+    reading configuration: StorageConfiguration, _ settings: Settings, _ logger: Logger
+  ) throws(Failure) {
     place = "\(configuration.folder), read-only"
     storage = nil
     let recovery = try Failure.ofStorage { () throws(StorageError) in try Recovery(configuration) }
-    reading = recovery
+    let unreadable = HistoryObserver.log(logger).unreadable
+    reading = (
+      recovery,
+      try Failure.ofStorage { () throws(StorageError) in try recovery.readHistory(unreadable: unreadable) }
+    )
     let replica = recovery.takeReplica()
     store = PropertyStore(
       restoring: replica, limits: settings.store, sink: ReadOnlySink(replica.revision),
@@ -85,7 +91,8 @@ struct ServedStore {
 
   /// Writes what is left to be written.
   func close() throws(Failure) {
-    withExtendedLifetime(reading) {}
+    withExtendedLifetime(reading?.folder) {}
+    reading?.history?.close()
     store.keepOmitted()
     if let error = storage?.close() { throw Failure(error) }
   }

@@ -22,20 +22,23 @@ struct CheckVerb: ParsableCommand {
     let folder = try data.folder
     guard repair else {
       let check = try Failure.ofStorage { () throws(StorageError) in try FolderCheck(folder) }
-      for damage in check.damages { Terminal.complain("\(StorageError.damaged(damage))") }
-      if check.damages.isEmpty { return Terminal.print("\(folder) is sound: \(check.line)") }
+      for damage in check.found { Terminal.complain("\(StorageError.damaged(damage))") }
+      if check.found.isEmpty { return Terminal.print("\(folder) is sound: \(check.line)") }
       throw Failure(.damaged, "\(folder) is damaged: \(check.line)\(check.losses)")
     }
     let repaired = try Failure.ofStorage { () throws(StorageError) in try FolderRepair(folder) }
     let check = repaired.check
     guard let remains = repaired.remains else { return Terminal.print("\(folder) is sound: \(check.line)") }
-    for damage in check.damages { Terminal.complain("\(StorageError.damaged(damage))") }
+    for damage in check.found { Terminal.complain("\(StorageError.damaged(damage))") }
     for path in check.lostPaths { Terminal.complain("the value of \(path) is lost, unless it was set again") }
     Terminal.print("\(folder) is repaired: \(check.line)\(check.losses); what was there is in \(remains)")
   }
 }
 
 extension FolderCheck {
+  /// Everything that is damaged.
+  fileprivate var found: [StorageError.Damage] { damages + historyDamages }
+
   /// What is sound, for people.
   fileprivate var line: String { "\(properties.counted("property", "properties")), revision \(revision)" }
 

@@ -77,6 +77,17 @@ struct SyncTests {
     #expect(refused.type == "error")
   }
 
+  @Test(
+    arguments: [
+      (.commit, "commit"), (.interval(.milliseconds(100)), "100ms"), (.interval(.seconds(2)), "2s"), (nil, nil),
+    ] as [(StorageSync?, String?)])
+  func `the hello says when a write is on disk`(sync: StorageSync?, text: String?) throws {
+    disk.set(StorageStatus(sync: sync))
+    let hello = try LiveClient(server).hello.text
+    #expect(hello.contains(#""revision":0,"# + (text.map { #""sync":"\#($0)","# } ?? "") + #""limits":{"#), "\(hello)")
+    #expect(try MessageSchema().faults(in: hello, as: "hello", isClosed: true).isEmpty)
+  }
+
   @Test func `a refusal does not wait`() throws {
     let client = try LiveClient(server)
     try store.set("a", "1")

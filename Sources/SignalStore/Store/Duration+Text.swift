@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+/// Lengths of time as settings and messages have them: a whole number and one of h, m, s and ms.
+extension Duration {
+  private static let units: [(name: String, milliseconds: Int64)] = [
+    ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+  ]
+
+  /// Makes a length of time of its text, at most nine digits and a unit; nil when it is none.
+  init?(text: Substring) {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    guard 1...9 ~= digits.count, let count = Int64(digits),
+      let unit = Duration.units.first(where: { $0.name == text[digits.endIndex...] })
+    else { return nil }
+    self = .milliseconds(count * unit.milliseconds)
+  }
+
+  /// The text, in the largest unit that divides it; whole milliseconds of it.
+  package var text: String {
+    let milliseconds = milliseconds
+    let unit = Duration.units.first { milliseconds != 0 && milliseconds % $0.milliseconds == 0 } ?? ("ms", 1)
+    return "\(milliseconds / unit.milliseconds)\(unit.name)"
+  }
+}
