@@ -74,6 +74,7 @@ struct PrecedenceTests {
     if setting.name == "listen" { return "unix:/run/a" }
     if setting.name == "data.history" { return "a raw 1d" }
     if setting.name == "data.rules" { return "a volatile" }
+    if setting.name == "store.history" { return "a 20%" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
     let candidates = [
@@ -235,6 +236,14 @@ struct RefusalTests {
       (
         Start(file: "data:\n  dir: d\n  rules:\n    - a volatile\n    - b every 2h"),
         "data.rules: the rule 'b every 2h': '2h' is no time from 10ms to 1h, such as 1s (f.yaml:3)"
+      ),
+      (
+        Start(file: "store.history: [a 60%, b 40%]"),
+        "store.history: the shares are 100% together; something has to be left for all else (f.yaml:1)"
+      ),
+      (
+        Start(file: "store.history: [a 0%]"),
+        "store.history: the rule 'a 0%': '0%' is nothing from 1% to 99% (f.yaml:1)"
       ),
       (
         Start(file: "data.rules: [a volatile]"),

@@ -72,7 +72,7 @@ final class Replay {
       return
     }
     let since = since.map(store.present)
-    if let since, let missed = store.changes(since: since) {
+    if let since, let missed = store.changes(since: since, match: key.options.patterns) {
       recovered = true
       isSnapshot = false
       position = missed.through

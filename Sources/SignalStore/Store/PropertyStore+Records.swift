@@ -128,7 +128,7 @@ private struct Restoration {
     var ended: [(end: Timestamp, path: PropertyPath)] = []
     var uncertain: [PropertyPath] = []
     // Whoever resumes has seen everything up to there.
-    let floor = isClean ? replica.commits.after : nil
+    let floor = isClean ? replica.floor : nil
     for property in StoreSnapshot(epoch: replica.epoch, revision: replica.revision, tree: replica.tree).scan() {
       let isVolatile = property.computation == nil && isVolatile(property.path, rules)
       if isVolatile {

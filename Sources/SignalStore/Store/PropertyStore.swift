@@ -139,11 +139,14 @@ public final class PropertyStore: Sendable {
   /// The commits after a cursor; nil when the history does not reach back to it, or when the cursor
   /// is of another epoch or in the future.
   ///
+  /// - Parameter patterns: What somebody wants to know of: how much else has changed does not matter where the limits give
+  ///   it a share of its own (``StoreLimits/history``). Commits with other changes come as well.
+  ///
   /// To go on from there without a gap, subscribe to ``changes`` first and ignore what comes up to
   /// ``HistorySlice/through``.
-  public func changes(since cursor: Cursor) -> HistorySlice? {
+  public func changes(since cursor: Cursor, match patterns: [PathPattern] = [.all]) -> HistorySlice? {
     guard cursor.epoch == epoch else { return nil }
-    return shared.state.withLock { $0.replica.history.slice(after: cursor.revision) }
+    return shared.state.withLock { $0.replica.history.slice(after: cursor.revision, match: patterns) }
   }
 
   // MARK: Changing

@@ -59,6 +59,9 @@ package struct Replica: Sendable {
   /// The commits after a revision, as far as they are kept; nil when some of them are not, or it is in the future.
   package func commits(after revision: Revision) -> HistorySlice? { history.slice(after: revision) }
 
+  /// The revision after which somebody may be able to resume.
+  var floor: Revision { history.floor }
+
   /// The properties as they are now; O(1).
   package var snapshot: StoreSnapshot { StoreSnapshot(epoch: epoch, revision: revision, tree: tree) }
 

@@ -21,6 +21,10 @@ public struct StoreLimits: Equatable, Sendable {
   public var historyChanges: Int
   /// Most bytes that these changes may keep alive; 64 MiB unless told otherwise.
   public var historyBytes: Int
+  /// How much of both the changes of some properties may take, the first that matches; those of all others have the rest.
+  ///
+  /// None unless told otherwise, at most 16, and less than 100 percent together.
+  public var history: [HistoryShare]
   /// Most computed properties; 5000 unless told otherwise.
   ///
   /// Those that depend on a change, directly or not, are computed with it while others wait: as many as ``formulaUnits``
@@ -58,7 +62,8 @@ public struct StoreLimits: Equatable, Sendable {
   public init(
     properties: Int = 1_000_000, propertyBytes: Int = .max, transactionOperations: Int = 1000,
     historyChanges: Int = 100_000,
-    historyBytes: Int = 64 << 20, computedProperties: Int = 5000, formulaInputs: Int = 64, formulaDepth: Int = 100,
+    historyBytes: Int = 64 << 20, history: [HistoryShare] = [], computedProperties: Int = 5000, formulaInputs: Int = 64,
+    formulaDepth: Int = 100,
     formulaUnits: Int = 200_000, formulaBytes: Int = 1 << 20, ttlLimit: Duration = .seconds(365 * 86_400),
     heldProperties: Int = 1000, rememberedSignals: Int = 10_000, rememberedBytes: Int = 64 << 20, timers: Int = 10_000,
     timerInterval: Duration = .milliseconds(10)
@@ -68,6 +73,7 @@ public struct StoreLimits: Equatable, Sendable {
     self.transactionOperations = transactionOperations
     self.historyChanges = historyChanges
     self.historyBytes = historyBytes
+    self.history = history
     self.computedProperties = computedProperties
     self.formulaInputs = formulaInputs
     self.formulaDepth = formulaDepth

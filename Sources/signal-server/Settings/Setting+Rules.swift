@@ -29,6 +29,18 @@ extension Setting {
     }
   }
 
+  /// Shares of what is kept for those who resume: a line for each, such as `sensors/** 20%`.
+  static func shares(_ name: String, _ field: Field<[HistoryShare]>, _ summary: String) -> Setting {
+    rules(
+      name, field, "a list of shares such as \"sensors/** 20%\"", summary, limit: HistoryShare.most,
+      fault: HistoryShare.fault
+    ) { line in
+      do throws(HistoryShare.Fault) { return .success(try HistoryShare(line)) } catch {
+        return .failure(RuleFault(reason: error.reason))
+      }
+    }
+  }
+
   /// Why lines are no rules: a clause about them.
   private struct RuleFault: Error {
     let reason: String
@@ -36,10 +48,13 @@ extension Setting {
 
   /// Rules, one a line.
   ///
-  /// - Parameter continues: Whether an item of a list belongs to the rule before it.
+  /// - Parameters:
+  ///   - continues: Whether an item of a list belongs to the rule before it.
+  ///   - fault: Why rules cannot be given together.
   private static func rules<Rule: CustomStringConvertible & Sendable>(
     _ name: String, _ field: Field<[Rule]>, _ expected: String, _ summary: String, limit: Int,
     continues: @escaping @Sendable (String) -> Bool = { _ in false },
+    fault: @escaping @Sendable ([Rule]) -> String? = { _ in nil },
     read: @escaping @Sendable (String) -> Result<Rule, RuleFault>
   ) -> Setting {
     @Sendable func rules(_ texts: [String]) -> Result<[Rule], RuleFault> {
@@ -60,7 +75,7 @@ extension Setting {
           return .failure(RuleFault(reason: "the rule '\(line.printable)': \(fault.reason)"))
         }
       }
-      return .success(rules)
+      return fault(rules).map { .failure(RuleFault(reason: $0)) } ?? .success(rules)
     }
     return Setting(
       name: name, expected: expected, summary: summary, isList: true,

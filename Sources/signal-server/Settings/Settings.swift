@@ -281,6 +281,7 @@ extension Settings {
     .integer("store.history-changes", \.store.historyChanges, 0...100_000_000, "changes kept for clients that resume")
       .untilRestart,
     .bytes("store.history-bytes", \.store.historyBytes, 0...1 << 40, "memory for these changes").untilRestart,
+    .shares("store.history", \.store.history, "how much of these some changes may take").untilRestart,
     .integer(
       "store.transaction-operations", \.store.transactionOperations, 1...1_000_000, "operations of one transaction"
     ).untilRestart,

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+import JSON
+
+/// The latest commits of a store, or those of them that some share is about, bounded by their number of changes and by the
+/// bytes they keep alive.
+///
+/// The commits are in chunks, and the oldest chunk is dropped as a whole: about 15/16 of a limit
+/// to all of it is kept. A slice shares the chunks, so it is taken in O(log n) and then belongs to
+/// whoever took it.
+package struct HistoryPart: Sendable {
+  /// Commits without a hole between them, oldest first; never empty.
+  package struct Chunk: Sendable {
+    var commits: ContiguousArray<Commit> = []
+    var changes = 0
+    var bytes = 0
+  }
+
+  private let countLimit: Int
+  private let byteLimit: Int
+  private var chunks: ContiguousArray<Chunk> = []
+  private var changes = 0
+  private var bytes = 0
+  /// The revision before the oldest commit that is kept, and that of the newest commit.
+  private(set) var floor: Revision
+
+  /// A part without commits, of what comes after a revision.
+  ///
+  /// - Parameter percent: What of the limits it may take.
+  init(_ limits: StoreLimits, percent: Int, after revision: Revision) {
+    floor = revision
+    countLimit = percent == 100 ? limits.historyChanges : limits.historyChanges / 100 * percent
+    byteLimit = percent == 100 ? limits.historyBytes : limits.historyBytes / 100 * percent
+  }
+
+  /// Appends the commit, which is newer than the others, and returns the chunks that no longer have
+  /// room.
+  ///
+  /// The caller lets go of them when it no longer holds a lock.
+  mutating func append(_ commit: Commit) -> ContiguousArray<Chunk>? {
+    let cost = HistoryPart.cost(of: commit)
+    if let last = chunks.last, last.changes < chunkCount, last.bytes < byteLimit / 16 {
+      // Goes on with the newest chunk.
+    } else {
+      chunks.append(Chunk())
+      chunks[chunks.count - 1].commits.reserveCapacity(chunkCount)
+    }
+    let last = chunks.count - 1
+    chunks[last].commits.append(commit)
+    chunks[last].changes += commit.count
+    chunks[last].bytes += cost
+    changes += commit.count
+    bytes += cost
+    return dropExcess()
+  }
+
+  /// The commits after the revision, which is not before ``floor``.
+  func source(after revision: Revision) -> HistorySlice.Source {
+    // The first chunk whose last commit is after the revision.
+    var low = 0
+    var high = chunks.count
+    while low < high {
+      let middle = (low + high) / 2
+      if lastRevision(of: chunks[middle]) <= revision { low = middle + 1 } else { high = middle }
+    }
+    let offset = low < chunks.count ? HistoryPart.count(in: chunks[low].commits, through: revision) : 0
+    return HistorySlice.Source(chunks: chunks, chunk: low, offset: offset)
+  }
+
+  private var chunkCount: Int { min(max(countLimit / 16, 1), 256) }
+
+  /// How many of the commits are up to a revision; some revisions may be of commits that were omitted.
+  private static func count(in commits: ContiguousArray<Commit>, through revision: Revision) -> Int {
+    var low = 0
+    var high = commits.count
+    while low < high {
+      let middle = (low + high) / 2
+      if commits[middle].revision <= revision { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func lastRevision(of chunk: Chunk) -> Revision {
+    chunk.commits.last?.revision ?? floor
+  }
+
+  private mutating func dropExcess() -> ContiguousArray<Chunk>? {
+    var excess = 0
+    while excess < chunks.count, changes > countLimit || bytes > byteLimit {
+      changes -= chunks[excess].changes
+      bytes -= chunks[excess].bytes
+      floor = lastRevision(of: chunks[excess])
+      excess += 1
+    }
+    guard excess > 0 else { return nil }
+    let dropped = ContiguousArray(chunks[..<excess])
+    chunks.removeFirst(excess)
+    return dropped
+  }
+
+  /// What the commit keeps alive, in bytes.
+  ///
+  /// That is the commit and the values it has displaced. The new values are in the store, and as
+  /// soon as they are displaced they are counted with the commit that did it, which is newer and so
+  /// is dropped later.
+  private static func cost(of commit: Commit) -> Int {
+    // The sizes of the objects, their headers and what the allocator adds.
+    let block = 48
+    var cost = 96
+    for change in commit {
+      if let old = change.old { cost += 64 + 2 * block + old.value.bytes.count + old.path.bytes.count }
+    }
+    if commit.count > 1 { cost += block + (commit.count - 1) * MemoryLayout<Change>.stride }
+    return cost
+  }
+}
