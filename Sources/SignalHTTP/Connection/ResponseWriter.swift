@@ -151,11 +151,13 @@ final class ResponseClock {
   private var date = DateField()
   private let isSecured: Bool
 
-  /// What is answered is data: no browser shall take it for a page, put it in a frame, or tell others where it comes from
-  /// (Fetch Standard, "X-Content-Type-Options"; CSP Level 3; Referrer Policy).
+  /// What is answered is data: no browser shall take it for a page, run what it says, put it in a frame, or tell others
+  /// where it comes from (Fetch Standard, "X-Content-Type-Options"; CSP Level 3; Referrer Policy).
+  ///
+  /// A browser's console at the server's own address may connect, to try things out.
   private static let guards: StaticString = """
     X-Content-Type-Options: nosniff\r
-    Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r
+    Content-Security-Policy: default-src 'none'; connect-src 'self'; frame-ancestors 'none'\r
     Referrer-Policy: no-referrer\r
 
     """
