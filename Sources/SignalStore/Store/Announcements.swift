@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// What a store has to tell of, kept back until its record is durable.
+/// The notifications of a store that wait until their record is durable.
 ///
-/// Part of the state, and so under the lock of the store, in the order of the records.
+/// Part of the state, so guarded by the lock of the store and in the order of the records.
 struct Announcements: Sendable {
   private enum Subject: Sendable {
     case commit(Commit)
@@ -11,13 +11,14 @@ struct Announcements: Sendable {
 
   /// How many records the store has made.
   private(set) var records: UInt64
-  /// The last record of which everything has been handed out.
+  /// The last record whose notifications have all been sent.
   private(set) var announced: UInt64
   private var waiting: [(record: UInt64, subject: Subject)] = []
   private var next = 0
-  /// About how many bytes of messages without a record wait; those with one are counted by whoever writes the records.
+  /// Approximate bytes of the waiting messages without a record; those with one are counted by the writer of the
+  /// records.
   private var messageBytes = 0
-  /// At most so many of them, and one message more.
+  /// The bound of ``messageBytes``, which one message may exceed.
   private static let messageBytesLimit = 64 << 20
 
   /// - Parameter record: The number of the last record that was made before.
@@ -26,12 +27,12 @@ struct Announcements: Sendable {
     announced = record
   }
 
-  /// The next record was made.
+  /// Counts the next record, which was made.
   mutating func count() { records += 1 }
 
   mutating func keep(_ commit: Commit) { waiting.append((records, .commit(commit))) }
 
-  /// Keeps a message back until everything before it can be told; false when it can be told now.
+  /// Holds a message until everything before it can be sent; false when it can be sent now.
   ///
   /// - Parameter isRecorded: Whether the last record is its own.
   mutating func keep(_ message: SignalMessage, isRecorded: Bool) -> Bool {
@@ -43,10 +44,10 @@ struct Announcements: Sendable {
     return true
   }
 
-  /// Whether so many messages wait that none without a record should be added.
+  /// Whether the waiting messages exceed their limit, so that no more without a record should be added.
   var isFull: Bool { messageBytes > Self.messageBytesLimit }
 
-  /// Hands out what is told by the records up to this one.
+  /// Sends what waits for the records up to this one.
   mutating func take(through record: UInt64, _ changes: Signal<Commit>, _ messages: Signal<SignalMessage>) {
     announced = max(announced, record)
     while next < waiting.count, waiting[next].record <= record {
@@ -56,7 +57,7 @@ struct Announcements: Sendable {
       }
       next += 1
     }
-    // In runs, so that it stays linear.
+    // Forwarded in runs, to keep this linear.
     if next == waiting.count {
       waiting.removeAll(keepingCapacity: next < 1024)
       next = 0

@@ -8,7 +8,7 @@ public struct Change: Sendable, Equatable {
     case set
     /// It was removed, and is gone.
     case delete
-    /// Its time to live was over, and it is gone.
+    /// Its time to live ended, and it is gone.
     case expire
     /// Its ``Holder`` was released, and it is gone.
     case release
@@ -16,9 +16,9 @@ public struct Change: Sendable, Equatable {
 
   /// What happened.
   public let op: Operation
-  /// Whether somebody may have been told of another value before than ``old``, as a restart has forgotten it.
+  /// Whether observers may have received another value than ``old`` before, which a restart has forgotten.
   ///
-  /// So it is told to everybody who may have seen the property, also where it seems to change nothing for them.
+  /// It is therefore sent to everyone who may have seen the property, also where it seems to change nothing for them.
   package private(set) var isCorrection = false
   /// The property after the change; nil when it is gone.
   public let new: StoredValue?
@@ -32,7 +32,7 @@ public struct Change: Sendable, Equatable {
   /// The property that changed.
   public var path: PropertyPath { subject.path }
 
-  /// One of the two is always there: the initializers see to it.
+  /// At least one of the two is not nil: the initializers ensure it.
   private var subject: StoredValue {
     guard let subject = new ?? old else { preconditionFailure("A change has neither a new nor an old value.") }
     return subject
@@ -54,14 +54,14 @@ public struct Change: Sendable, Equatable {
     self.time = time
   }
 
-  /// The same, as a correction.
+  /// The same change, marked as a correction.
   package var asCorrection: Change {
     var change = self
     change.isCorrection = true
     return change
   }
 
-  /// The end of a lease: by ``Operation/expire`` or ``Operation/release``.
+  /// The change that ends a lease, by ``Operation/expire`` or ``Operation/release``.
   package init(end old: StoredValue, by op: Operation, revision: Revision, time: Timestamp) {
     self.op = op
     new = nil
@@ -78,7 +78,7 @@ public struct Change: Sendable, Equatable {
 public final class Commit: Sendable {
   /// The first change, and most often the only one.
   public let first: Change
-  /// The other changes of a transaction; empty, and nothing allocated, for a single change.
+  /// The other changes of a transaction; empty, without an allocation, for a single change.
   let rest: [Change]
 
   package init(_ first: Change, rest: [Change] = []) {
@@ -99,7 +99,7 @@ extension Commit: Sequence {
   /// Starts at the first change.
   public func makeIterator() -> Iterator { Iterator(commit: self) }
 
-  /// Hands out one change after the other.
+  /// Iterates over the changes.
   public struct Iterator: IteratorProtocol {
     let commit: Commit
     var index = 0

@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// Brings each change of a store to those who asked for its path: one observer of the commits, whatever the number of paths.
+/// Routes each change of a store to the observers of its path, with one observer of the commits for all paths.
 final class ChangeRouter: Sendable {
   private struct Paths: Sendable {
     var signals: [PropertyPath: WeakReference<Signal<Change>>] = [:]
-    /// At this many, those whose signal is gone are sorted out.
+    /// The number of paths at which entries whose signal is gone are removed.
     var sweepAt = 16
   }
 
@@ -15,12 +15,12 @@ final class ChangeRouter: Sendable {
 
   init(_ commits: Signal<Commit>) { self.commits = commits }
 
-  /// Sends the changes of one path, as long as somebody keeps a subscription.
+  /// A signal of the changes of one path, which sends as long as a subscription is kept.
   func changes(at path: PropertyPath) -> Signal<Change> {
-    // Made outside of the lock, and the first call begins to follow the store, for good.
+    // Made outside of the lock; the first call subscribes to the store, permanently.
     commits.subscribe(unique: "router") { [weak self] in self?.route($0) }.keepWhileSourceLives()
     let new = Signal<Change>()
-    // Those that are looked at are kept until after the lock: each may be the last reference to it.
+    // The signals found are kept alive until the lock is released: each may be the last reference.
     let (signal, seen): (Signal<Change>, [Signal<Change>]) = paths.withLock { paths in
       if let known = paths.signals[path]?.object { return (known, []) }
       var seen: [Signal<Change>] = []
@@ -39,7 +39,7 @@ final class ChangeRouter: Sendable {
     return signal
   }
 
-  /// The changes of a commit are told as one: what is combined of several of them is told once.
+  /// Sends the changes of a commit as one transaction: a signal combined of several of them sends once.
   private func route(_ commit: Commit) {
     if commit.count > 1 { withTransaction { send(commit) } } else { send(commit) }
   }

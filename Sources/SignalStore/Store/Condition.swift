@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// What must be true of a property for an operation on it to be carried out.
+/// What must be true of a property for an operation on it to be executed.
 ///
 /// The conditions are those of RFC 9110 §13.1. A cursor names one value of one property: the
-/// revision of the change that set it. A cursor of another epoch names nothing that is here.
+/// revision of the change that set it. A cursor of another epoch matches no property.
 public enum Condition: Sendable, Equatable {
   /// Nothing: the operation is unconditional.
   case any

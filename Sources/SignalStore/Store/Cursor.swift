@@ -2,16 +2,16 @@
 
 import JSON
 
-/// The name of one history of a store: revisions of different epochs cannot be compared.
+/// The identifier of one history of a store: revisions of different epochs cannot be compared.
 ///
 /// 1 to 8 lowercase letters and digits. A store that has lost its history, by a restart, takes a
 /// new one.
 public struct Epoch: Hashable, Sendable {
-  /// The characters from the most significant byte on, padded with zeros: a value that is compared
-  /// and copied without touching memory.
+  /// The characters from the most significant byte on, padded with zeros: compared and copied
+  /// and copied without touching the heap.
   private let packed: UInt64
 
-  /// Makes an epoch of its text, or nil when that is no epoch.
+  /// Makes an epoch from its text; nil when the text is not an epoch.
   public init?(_ text: String) {
     self.init(text.utf8.span)
   }
@@ -36,7 +36,7 @@ public struct Epoch: Hashable, Sendable {
     return random(using: &generator)
   }
 
-  /// An epoch of eight random characters from a generator of your own, for tests that repeat.
+  /// An epoch of eight random characters from the given generator, for reproducible tests.
   public static func random(using generator: inout some RandomNumberGenerator) -> Epoch {
     var bits = generator.next() as UInt64
     var packed: UInt64 = 0
@@ -79,23 +79,23 @@ extension Epoch: CustomStringConvertible {
 /// from and the index of a long poll. Text and cursor correspond one to one: `x7.01042` is no
 /// cursor.
 public struct Cursor: Hashable, Sendable {
-  /// The history that the revision counts in.
+  /// The history that the revision belongs to.
   public let epoch: Epoch
   /// The position in it.
   public let revision: Revision
 
-  /// Makes a cursor of its parts.
+  /// Makes a cursor from its parts.
   public init(epoch: Epoch, revision: Revision) {
     self.epoch = epoch
     self.revision = revision
   }
 
-  /// Makes a cursor of its text, or nil when that is no cursor.
+  /// Makes a cursor from its text; nil when the text is not a cursor.
   public init?(_ text: String) {
     self.init(text.utf8.span)
   }
 
-  /// Makes a cursor of its text as ASCII bytes, or nil when that is no cursor.
+  /// Makes a cursor from its text as ASCII bytes; nil when they are not a cursor.
   public init?(_ text: Span<UInt8>) {
     var point = 0
     while point < text.count, text[point] != UInt8(ascii: ".") { point += 1 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// A commit while it is made: the changes so far, and the properties as they will be with them.
+/// A commit under construction: the changes so far, and the properties as they will be after them.
 struct Draft {
   let revision: Revision
   let time: Timestamp
   private(set) var changes: [Change] = []
-  /// Properties that keep value, revision and time, but whose lease or reason of failure will be another.
+  /// Properties that keep value, revision and time, but whose lease or reason of failure changes.
   private(set) var amendments: [StoredValue] = []
-  /// By how many bytes the properties will be more.
+  /// The number of bytes by which the properties will grow.
   private(set) var growth = 0
-  /// Whether its changes correct what a restart has forgotten.
+  /// Whether its changes are corrections (``Change/isCorrection``).
   var isCorrection = false
-  /// Where in the changes a path is; made when somebody asks.
+  /// The index of each path in the changes; built on first use.
   private var places: [PropertyPath: Int]?
 
   /// The next commit of a replica.
@@ -28,7 +28,7 @@ struct Draft {
 
   mutating func amend(_ property: StoredValue) { amendments.append(property) }
 
-  /// The property as it will be.
+  /// The property as it will be after the commit.
   mutating func value(at path: PropertyPath, in replica: Replica) -> StoredValue? {
     if places == nil {
       var places: [PropertyPath: Int] = [:]
@@ -40,7 +40,7 @@ struct Draft {
     return replica.tree.value(at: path)
   }
 
-  /// nil when there is no change.
+  /// The commit; nil when there is no change.
   var commit: Commit? {
     changes.first.map { Commit($0, rest: Array(changes.dropFirst())) }
   }

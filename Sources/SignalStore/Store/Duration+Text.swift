@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// Lengths of time as settings and messages have them: a whole number and one of h, m, s and ms.
+/// Durations as written in settings and messages: a whole number and one of h, m, s and ms.
 extension Duration {
   private static let units: [(name: String, milliseconds: Int64)] = [
     ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
   ]
 
-  /// Makes a length of time of its text, at most nine digits and a unit; nil when it is none.
+  /// Makes a duration from its text, at most nine digits and a unit; nil when the text is not a duration.
   init?(text: Substring) {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     guard 1...9 ~= digits.count, let count = Int64(digits),
@@ -15,7 +15,7 @@ extension Duration {
     self = .milliseconds(count * unit.milliseconds)
   }
 
-  /// The text, in the largest unit that divides it; whole milliseconds of it.
+  /// The text, in the largest unit that divides it; rounded down to whole milliseconds.
   package var text: String {
     let milliseconds = milliseconds
     let unit = Duration.units.first { milliseconds != 0 && milliseconds % $0.milliseconds == 0 } ?? ("ms", 1)

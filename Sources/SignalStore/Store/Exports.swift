@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: MIT
 
-// Who imports the store has the signals that it tells by.
+// Importing the store also imports the signals that it sends its changes through.
 @_exported public import Signals

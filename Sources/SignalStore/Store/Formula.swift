@@ -4,16 +4,17 @@ public import JSON
 
 /// How the value of a computed property follows from those of other properties.
 ///
-/// The store knows no language: it is told which properties a formula reads, and calls it when one of them has changed.
+/// The store knows no language: it is given the properties that a formula reads, and evaluates it when one of them
+/// changes.
 public final class Formula: Sendable {
-  /// Reads an input as it is at this moment; nil when there is no such property.
+  /// Reads an input as it is now; nil when there is no such property.
   public typealias Inputs = (PropertyPath) -> StoredValue?
 
-  /// What a formula makes of its inputs: a value, or a sentence on why there is none.
+  /// The result of a formula: a value, or a sentence that says why there is none.
   public enum Result: Sendable, Equatable {
     /// The value of the property from now on.
     case value(JSONText)
-    /// There is none: the property is `null`, and this says why.
+    /// There is no value: the property is `null`, and this says why.
     case failure(String)
 
     /// Whether the values, or the sentences, are equal byte for byte.
@@ -26,16 +27,16 @@ public final class Formula: Sendable {
     }
   }
 
-  /// The text that it was made from, for people and for comparison.
+  /// The source text of the formula, for display and for comparison.
   public let source: String
-  /// Every property that it may read, each once.
+  /// Every property that the formula may read, each once.
   public let inputs: [PropertyPath]
   private let body: @Sendable (Inputs, inout FormulaBudget) -> Result
 
   /// Makes a formula.
   ///
   /// - Parameters:
-  ///   - inputs: The properties that `body` reads; it is called anew when one of them has changed.
+  ///   - inputs: The properties that `body` reads; it is called again when one of them changes.
   ///   - body: Computes the value. It is called under the lock of the store, so it must be quick, depend on nothing but
   ///     its inputs, and not use the store. See ``FormulaBudget`` for one that can be expensive.
   public convenience init(
@@ -44,12 +45,13 @@ public final class Formula: Sendable {
     self.init(source: source, inputs: inputs) { inputs, _ in body(inputs) }
   }
 
-  /// Makes a formula that knows what it costs.
+  /// Makes a formula that keeps to a budget.
   ///
   /// - Parameters:
-  ///   - inputs: The properties that `body` reads; it is called anew when one of them has changed.
-  ///   - body: As for ``init(source:inputs:_:)-(_,_,(Inputs)->Result)``. It takes from the budget what it spends, and gives
-  ///     up when there is nothing left; what it answers then does not count. The bytes of its value are taken by the store.
+  ///   - inputs: The properties that `body` reads; it is called again when one of them changes.
+  ///   - body: As for ``init(source:inputs:_:)-(_,_,(Inputs)->Result)``. It subtracts its cost from the budget, and
+  ///     stops when the budget is used up; its result then does not count. The bytes of its value are subtracted by the
+  ///     store.
   public init(
     source: String, inputs: [PropertyPath], _ body: @escaping @Sendable (Inputs, inout FormulaBudget) -> Result
   ) {
@@ -59,12 +61,12 @@ public final class Formula: Sendable {
     self.body = body
   }
 
-  /// A formula that is known by its text only, in a record that was written down; it is never evaluated.
+  /// A formula of which only the text is known, as read from a stored record; it is never evaluated.
   package convenience init(uncompiled source: String) {
     self.init(source: source, inputs: []) { _ in .failure("the formula is not compiled") }
   }
 
-  /// Computes the value from the inputs as they are told.
+  /// Computes the value from the inputs.
   public func evaluate(_ inputs: Inputs) -> Result {
     var budget = FormulaBudget(units: .max, bytes: .max)
     return evaluate(inputs, &budget)

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
 
-/// What all formulas that follow from one commit may still spend together.
+/// The remaining budget that all formulas computed for one commit share.
 ///
-/// Other writers and readers wait while they are computed. A formula that finds it used up, or uses it up, has no value: the
-/// property is `null`, and ``Computation/error`` says why.
+/// Other writers and readers wait while they are computed. A formula that finds the budget used up, or uses it up, has
+/// no value: the property is `null`, and ``Computation/error`` says why.
 public struct FormulaBudget: Sendable, Equatable {
-  /// Time, in units of 25 ns at most (``StoreLimits/formulaUnits``); below zero when more was spent than there was.
+  /// Time, in units of 25 ns at most (``StoreLimits/formulaUnits``); negative when it is overspent.
   public var units: Int
-  /// Bytes of values (``StoreLimits/formulaBytes``); below zero when there were more.
+  /// Bytes of values (``StoreLimits/formulaBytes``); negative when it is overspent.
   public var bytes: Int
 
-  /// Makes a budget of its parts.
+  /// Makes a budget from its parts.
   public init(units: Int, bytes: Int) {
     self.units = units
     self.bytes = bytes
   }
 
-  /// Whether there is nothing left.
+  /// Whether the budget is used up.
   public var isUsedUp: Bool { units <= 0 || bytes < 0 }
 
-  /// What a formula that does not fit any more fails with.
+  /// The error of a formula that exceeds the budget.
   static let failure = "the commit's budget for formulas is used up"
 
-  /// What computing one formula costs beside its own work: finding its inputs and the present value, and noting the new one.
+  /// The cost of computing one formula beside its own work: looking up its inputs and old value, storing the new one.
   static let evaluation = 35
-  /// What it costs to take in a formula, and each of its inputs, when all have to be made.
+  /// The cost of defining a formula, and each of its inputs, when all nodes have to be made.
   static let definition = 24
-  /// What it costs to lift a formula above another one that it reads.
+  /// The cost of raising the rank of a formula above that of one that it reads.
   static let lift = 6
-  /// What it costs to look at one link between a formula and an input.
+  /// The cost of visiting one link between a formula and an input.
   static let link = 1
 }

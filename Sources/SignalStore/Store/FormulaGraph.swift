@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 
-/// Which computed properties there are, and which of them read which property.
+/// The dependency graph of the computed properties: which of them read which property.
 ///
-/// Every computed property has a rank that is greater than those of its inputs, so that going through them by rank computes
-/// each once, after everything it reads. A definition changes the ranks of what follows from it and of nothing else; what a
-/// refused transaction has changed is undone (``rollBack()``), so that none needs a copy.
+/// Every computed property has a rank that is greater than those of its inputs, so that visiting them by rank computes
+/// each once, after everything it reads. A definition changes the ranks of its dependents and of nothing else; the
+/// changes of a refused transaction are undone (``rollBack()``), so no transaction needs a copy.
 ///
-/// Made of the formulas that the properties have, and so not part of what is recorded.
+/// Derived from the formulas of the properties, and so not part of what is recorded.
 struct FormulaGraph: Sendable {
   /// A property that is computed, or that is read by one that is.
   typealias Node = Int32
 
   /// Why a formula cannot be defined.
   enum Refusal: Error, Equatable {
-    /// It would read its own value, over these properties.
+    /// It would read its own value, through these properties.
     case cycle([PropertyPath])
-    /// It, or one that depends on it, would stand too high.
+    /// Its rank, or that of a dependent, would exceed the limit.
     case tooDeep
-    /// There is too much to be put in order.
+    /// Reordering the dependents would take too much work.
     case tooMuchWork
   }
 
-  /// One end of a link: the node at the other end, and the place of the link among those of that node.
+  /// One end of a link: the node at the other end, and the index of the link in that node's list.
   private struct Link {
     var node: Node
     var place: Int32
@@ -30,9 +30,9 @@ struct FormulaGraph: Sendable {
   private struct Vertex {
     var path: PropertyPath
     var formula: Formula?
-    /// 0 for what is not computed; for others above that of each input, and not always by one.
+    /// 0 for a property that is not computed; otherwise greater than that of each input, not always by one.
     var rank: Int32 = 0
-    /// Which pass over the graph has been here last.
+    /// The last pass over the graph that visited this node.
     var pass: UInt64 = 0
     var inputs: [Link] = []
     var readers: [Link] = []
@@ -49,11 +49,11 @@ struct FormulaGraph: Sendable {
   /// The number of computed properties.
   private(set) var count = 0
   private var pass: UInt64 = 0
-  /// Whether some rank may be higher than it needs to be, because something below has gone.
+  /// Whether some rank may be higher than it needs to be, because an input was removed.
   private var hasSlack = false
-  /// What the transaction under way has changed, to be undone from the end.
+  /// The undo log of the current transaction, undone from the end.
   private var steps: [Step] = []
-  /// Nodes that may be needed by nobody when it ends; until then, they keep their numbers.
+  /// Nodes that may be unused when it ends; until then, they keep their numbers.
   private var leftovers: [Node] = []
 
   var isEmpty: Bool { count == 0 }
@@ -70,11 +70,11 @@ struct FormulaGraph: Sendable {
 
   // MARK: Changing
 
-  /// Gives a property a formula, or another one.
+  /// Sets the formula of a property.
   ///
   /// - Parameters:
   ///   - depth: The highest rank.
-  ///   - work: Goes down by what it costs to put others in order.
+  ///   - work: Decreased by the cost of reordering the dependents.
   /// - Throws: A ``Refusal``; the caller then has to ``rollBack()``.
   mutating func define(
     _ formula: Formula, at path: PropertyPath, depth: Int, work: inout Int
@@ -94,10 +94,10 @@ struct FormulaGraph: Sendable {
     return node
   }
 
-  /// Takes in a formula that has been defined before, in any order; ``finishRestoring()`` puts all of them in order.
+  /// Restores a formula that was defined before, in any order; ``finishRestoring()`` then orders all of them.
   mutating func restore(_ formula: Formula, at path: PropertyPath) { _ = replace(formula, at: path) }
 
-  /// Gives what was restored its ranks.
+  /// Assigns the ranks of the restored formulas.
   mutating func finishRestoring() {
     var missing = vertices.map(\.inputs.count)
     var ready = vertices.indices.filter { missing[$0] == 0 }
@@ -110,7 +110,7 @@ struct FormulaGraph: Sendable {
     }
   }
 
-  /// Makes the property a plain one, or none.
+  /// Removes the formula of a property.
   mutating func remove(_ path: PropertyPath) {
     guard let node = nodes[path], let formula = vertices[Int(node)].formula else { return }
     steps.append(.formula(path, formula))
@@ -121,14 +121,14 @@ struct FormulaGraph: Sendable {
     unlink(node)
   }
 
-  /// Keeps what has been changed since the last call of this or of ``rollBack()``.
+  /// Commits the changes since the last call of this or of ``rollBack()``.
   mutating func keepChanges() {
     if steps.isEmpty { return }
     steps = []
     forgetLeftovers()
   }
 
-  /// Undoes it.
+  /// Undoes these changes.
   mutating func rollBack() {
     while let step = steps.popLast() {
       switch step {
@@ -144,7 +144,7 @@ struct FormulaGraph: Sendable {
 
   // MARK: Links
 
-  /// Links a property with the inputs of the formula, and no longer with those of the one it had.
+  /// Links a property with the inputs of the formula, instead of those of its previous one.
   private mutating func replace(_ formula: Formula, at path: PropertyPath) -> Node {
     let node = makeNode(at: path)
     unlink(node)
@@ -160,7 +160,7 @@ struct FormulaGraph: Sendable {
     return node
   }
 
-  /// Takes the formula of a node away; each link in the same time, however many read the same input.
+  /// Removes the formula of a node; each link in constant time, however many formulas read the same input.
   private mutating func unlink(_ node: Node) {
     guard vertices[Int(node)].formula != nil else { return }
     vertices[Int(node)].formula = nil
@@ -221,11 +221,11 @@ struct FormulaGraph: Sendable {
     vertices[Int(node)].rank = rank
   }
 
-  /// Lifts what depends on the node above it.
+  /// Raises the ranks of the node's dependents above its own.
   ///
-  /// By their former ranks, which the other links still agree with: so each is lifted once.
+  /// In the order of their former ranks, which the other links still agree with: so each is raised once.
   ///
-  /// - Returns: The highest rank among the node and what was lifted.
+  /// - Returns: The highest rank among the node and the raised dependents.
   private mutating func raiseReaders(of node: Node, _ work: inout Int) throws(Refusal) -> Int32 {
     var highest = vertices[Int(node)].rank
     var queue = FormulaQueue()
@@ -250,7 +250,7 @@ struct FormulaGraph: Sendable {
     return highest
   }
 
-  /// The way from the node over what lifted what, back to the node; each reads the one behind it.
+  /// The cycle from the node back to itself, along the links that raised the ranks; each reads the next one.
   private func cycle(from node: Node, back last: Node, _ lifts: [Node: Node]) -> [PropertyPath] {
     var way = [node]
     var current: Node? = last
@@ -262,19 +262,19 @@ struct FormulaGraph: Sendable {
     return way.map(path(of:))
   }
 
-  /// Gives every computed property the lowest rank that it can have.
+  /// Lowers the rank of every computed property as far as possible.
   private mutating func tighten(_ work: inout Int) throws(Refusal) {
     work -= vertices.reduce(0) { $0 + $1.inputs.count + 1 } * FormulaBudget.link
     if work < 0 { throw .tooMuchWork }
-    // The former order is good; it is only too high.
+    // The former order is valid; the ranks are only too high.
     let order = vertices.indices.filter { vertices[$0].formula != nil }.sorted { vertices[$0].rank < vertices[$1].rank }
     for index in order { setRank(of: Node(index), lowestRank(of: Node(index))) }
     hasSlack = false
   }
 
-  // MARK: Going through
+  // MARK: Traversal
 
-  /// Begins a pass, in which each property is queued once.
+  /// Begins a pass, in which each property is queued at most once.
   mutating func beginPass() { pass &+= 1 }
 
   /// Queues a computed property.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Computed properties that wait for their turn, lowest rank first.
+/// A priority queue of computed properties, lowest rank first.
 struct FormulaQueue {
   /// A binary heap of ranks and nodes, each pair in one word.
   private var heap: [UInt64] = []

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-/// The latest commits of a store, in parts: one for each share, and one for all else.
+/// The latest commits of a store, in parts: one for each share, and one for everything else.
 ///
-/// A commit is in each part that one of its changes belongs to, by the first share whose pattern matches. Whoever resumes
-/// needs the parts that what is watched can be in, and so is not concerned by how full the others are.
+/// A commit is in each part that one of its changes belongs to, by the first share whose pattern matches. A client that
+/// resumes needs only the parts that its patterns can match, and so is not affected by how full the others are.
 package struct History: Sendable {
-  /// What no longer has room.
+  /// The chunks that no longer fit the limits.
   package typealias Dropped = [ContiguousArray<HistoryPart.Chunk>]
 
   private let shares: [HistoryShare]
-  /// One for each share, and that for all else, the last.
+  /// One for each share, then the one for everything else.
   private var parts: [HistoryPart]
   /// The revision of the newest commit.
   private(set) var newest: Revision
 
-  /// A history without commits, of what comes after a revision.
+  /// An empty history, which begins after a revision.
   init(_ limits: StoreLimits, after revision: Revision = 0) {
     shares = limits.history
     let rest = 100 - shares.reduce(0) { $0 + $1.percent }
@@ -22,14 +22,14 @@ package struct History: Sendable {
     newest = revision
   }
 
-  /// Appends the commit, which is newer than the others, and returns what no longer has room.
+  /// Appends the commit, which is newer than the others, and returns what no longer fits the limits.
   ///
-  /// The caller lets go of it when it no longer holds a lock.
+  /// The caller releases that when it no longer holds a lock.
   mutating func append(_ commit: Commit) -> Dropped? {
     newest = commit.revision
     if shares.isEmpty { return parts[0].append(commit).map { [$0] } }
     var dropped: Dropped = []
-    // Of 17 bits at most.
+    // At most 17 bits: one for each part.
     var filled: UInt32 = 0
     for change in commit {
       let index = shares.firstIndex { $0.pattern.matches(change.path) } ?? shares.count
@@ -40,14 +40,14 @@ package struct History: Sendable {
     return dropped.isEmpty ? nil : dropped
   }
 
-  /// There are no commits up to this revision that were not appended.
+  /// Advances to a later revision, up to which no further commits exist.
   mutating func skip(to revision: Revision) { newest = revision }
 
-  /// The revision after which somebody may be able to resume, who watches something.
+  /// The earliest revision after which it may be possible to resume, depending on the patterns.
   var floor: Revision { parts.map(\.floor).min() ?? newest }
 
-  /// The commits after the revision with changes that match one of the patterns, and others; nil when some of them are
-  /// not kept or it is in the future.
+  /// The commits after the revision with changes that match one of the patterns, and possibly others; nil when some of
+  /// them are no longer kept or the revision is in the future.
   func slice(after revision: Revision, match patterns: [PathPattern] = [.all]) -> HistorySlice? {
     guard revision <= newest else { return nil }
     let needed = parts.indices.filter { index in
@@ -57,25 +57,24 @@ package struct History: Sendable {
     return HistorySlice(needed.map { parts[$0].source(after: revision) }, after: revision, through: newest)
   }
 
-  /// All commits from which on nothing is missing.
+  /// The longest range up to the newest commit in which none is missing.
   var all: HistorySlice {
     let floor = parts.map(\.floor).max() ?? newest
     return HistorySlice(parts.map { $0.source(after: floor) }, after: floor, through: newest)
   }
 }
 
-/// A stretch of the history of a store: every commit after one revision up to another.
+/// A range of the history of a store: every commit after one revision up to another.
 ///
-/// A sequence of commits in the order of their revisions. It keeps what it holds alive, so it can
-/// be read at leisure.
+/// A sequence of commits in the order of their revisions. It keeps its commits alive, so it can be read at any pace.
 public struct HistorySlice: Sendable {
-  /// The commits of one part from a place on.
+  /// The commits of one part from an index on.
   struct Source: Sendable {
     let chunks: ContiguousArray<HistoryPart.Chunk>
     var chunk: Int
     var offset: Int
 
-    /// The next commit; nil behind the last.
+    /// The next commit; nil after the last.
     var next: Commit? { chunk < chunks.count ? chunks[chunk].commits[offset] : nil }
 
     mutating func advance() {
@@ -87,7 +86,7 @@ public struct HistorySlice: Sendable {
   }
 
   private let sources: [Source]
-  /// The revision the stretch begins after.
+  /// The revision that the range begins after.
   public let after: Revision
   /// The revision of the last commit, equal to ``after`` when there is none.
   public let through: Revision
@@ -103,7 +102,7 @@ extension HistorySlice: Sequence {
   /// Starts at the first commit.
   public func makeIterator() -> Iterator { Iterator(sources: sources) }
 
-  /// Hands out one commit after the other; a value that can be put aside in between.
+  /// Iterates over the commits; a value, so iteration can be suspended and continued later.
   public struct Iterator: IteratorProtocol, Sendable {
     var sources: [Source]
 
@@ -114,7 +113,7 @@ extension HistorySlice: Sequence {
         if let next = source.next, next.revision < first?.revision ?? Revision(.max) { first = next }
       }
       guard let first else { return nil }
-      // One that is in several parts is given once.
+      // A commit that is in several parts is returned once.
       for index in sources.indices where sources[index].next?.revision == first.revision { sources[index].advance() }
       return first
     }

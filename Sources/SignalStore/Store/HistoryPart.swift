@@ -2,14 +2,13 @@
 
 import JSON
 
-/// The latest commits of a store, or those of them that some share is about, bounded by their number of changes and by the
+/// The latest commits of a store, or those that belong to one share, bounded by their number of changes and by the
 /// bytes they keep alive.
 ///
-/// The commits are in chunks, and the oldest chunk is dropped as a whole: about 15/16 of a limit
-/// to all of it is kept. A slice shares the chunks, so it is taken in O(log n) and then belongs to
-/// whoever took it.
+/// The commits are in chunks, and the oldest chunk is dropped as a whole: between 15/16 of a limit and the full limit
+/// is kept. A slice shares the chunks, so it is taken in O(log n) and stays valid independently of the part.
 package struct HistoryPart: Sendable {
-  /// Commits without a hole between them, oldest first; never empty.
+  /// Consecutive commits without a gap, oldest first; never empty.
   package struct Chunk: Sendable {
     var commits: ContiguousArray<Commit> = []
     var changes = 0
@@ -21,26 +20,25 @@ package struct HistoryPart: Sendable {
   private var chunks: ContiguousArray<Chunk> = []
   private var changes = 0
   private var bytes = 0
-  /// The revision before the oldest commit that is kept, and that of the newest commit.
+  /// The revision before the oldest kept commit, and that of the newest commit.
   private(set) var floor: Revision
 
-  /// A part without commits, of what comes after a revision.
+  /// An empty part, which begins after a revision.
   ///
-  /// - Parameter percent: What of the limits it may take.
+  /// - Parameter percent: The percentage of the limits that it may use.
   init(_ limits: StoreLimits, percent: Int, after revision: Revision) {
     floor = revision
     countLimit = percent == 100 ? limits.historyChanges : limits.historyChanges / 100 * percent
     byteLimit = percent == 100 ? limits.historyBytes : limits.historyBytes / 100 * percent
   }
 
-  /// Appends the commit, which is newer than the others, and returns the chunks that no longer have
-  /// room.
+  /// Appends the commit, which is newer than the others, and returns the chunks that no longer fit the limits.
   ///
-  /// The caller lets go of them when it no longer holds a lock.
+  /// The caller releases them when it no longer holds a lock.
   mutating func append(_ commit: Commit) -> ContiguousArray<Chunk>? {
     let cost = HistoryPart.cost(of: commit)
     if let last = chunks.last, last.changes < chunkCount, last.bytes < byteLimit / 16 {
-      // Goes on with the newest chunk.
+      // Continue with the newest chunk.
     } else {
       chunks.append(Chunk())
       chunks[chunks.count - 1].commits.reserveCapacity(chunkCount)
@@ -54,7 +52,7 @@ package struct HistoryPart: Sendable {
     return dropExcess()
   }
 
-  /// The commits after the revision, which is not before ``floor``.
+  /// The commits after the revision, which must not be before ``floor``.
   func source(after revision: Revision) -> HistorySlice.Source {
     // The first chunk whose last commit is after the revision.
     var low = 0
@@ -69,7 +67,7 @@ package struct HistoryPart: Sendable {
 
   private var chunkCount: Int { min(max(countLimit / 16, 1), 256) }
 
-  /// How many of the commits are up to a revision; some revisions may be of commits that were omitted.
+  /// The number of commits up to a revision; some revisions may have no commit, because it was omitted.
   private static func count(in commits: ContiguousArray<Commit>, through revision: Revision) -> Int {
     var low = 0
     var high = commits.count
@@ -98,11 +96,10 @@ package struct HistoryPart: Sendable {
     return dropped
   }
 
-  /// What the commit keeps alive, in bytes.
+  /// The number of bytes that the commit keeps alive.
   ///
-  /// That is the commit and the values it has displaced. The new values are in the store, and as
-  /// soon as they are displaced they are counted with the commit that did it, which is newer and so
-  /// is dropped later.
+  /// That is the commit and the values it has replaced. The new values are in the store, and as soon as they are
+  /// replaced they are counted with the commit that replaced them, which is newer and so is dropped later.
   private static func cost(of commit: Commit) -> Int {
     // The sizes of the objects, their headers and what the allocator adds.
     let block = 48

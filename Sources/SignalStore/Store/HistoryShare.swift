@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-/// How much of the history that is kept for those who resume the changes of some properties may take: `sensors/** 20%`.
+/// The share of the history kept for resuming that the changes of some properties may use: `sensors/** 20%`.
 ///
-/// So what changes often does not push out what others want to resume with.
+/// So properties that change often do not push out the changes that others need to resume.
 public struct HistoryShare: Equatable, Sendable {
-  /// Why a line is no share: a clause about it.
+  /// The reason a line is not a share, as a clause.
   package struct Fault: Error, Equatable, Sendable {
     package let reason: String
 
     package init(reason: String) { self.reason = reason }
   }
 
-  /// The properties whose changes it is about.
+  /// The properties whose changes it covers.
   public let pattern: PathPattern
-  /// Of a hundred parts of all changes, and of the bytes for them.
+  /// The percentage of all changes, and of the bytes for them.
   public let percent: Int
 
-  /// Most shares: each commit is compared with them while others wait.
+  /// Maximum number of shares: each commit is compared with them while others wait.
   package static let most = 16
 
   /// Makes a share of 1 to 99 percent.
@@ -26,7 +26,7 @@ public struct HistoryShare: Equatable, Sendable {
     self.percent = percent
   }
 
-  /// Reads a line: a pattern, and behind it how much.
+  /// Parses a line: a pattern, followed by a percentage.
   package init(_ line: String, limits: PathLimits = PathLimits()) throws(Fault) {
     let words = line.split(separator: " ")
     guard let text = words.last, words.count > 1 else {
@@ -43,7 +43,7 @@ public struct HistoryShare: Equatable, Sendable {
     }
   }
 
-  /// Why shares cannot be given together; nil when they can.
+  /// The reason these shares cannot be combined; nil when they can.
   package static func fault(of shares: [HistoryShare]) -> String? {
     let sum = shares.reduce(0) { $0 + $1.percent }
     return sum > 99 ? "the shares are \(sum)% together; something has to be left for all else" : nil
@@ -51,6 +51,6 @@ public struct HistoryShare: Equatable, Sendable {
 }
 
 extension HistoryShare: CustomStringConvertible {
-  /// The line.
+  /// The share as a line.
   public var description: String { "\(pattern) \(percent)%" }
 }

@@ -2,17 +2,16 @@
 
 import Synchronization
 
-/// Somebody whose end is the end of the properties that were set for it: a client that is connected, a device that is
-/// plugged in.
+/// An owner with whose end the properties set for it end: a connected client, a plugged-in device.
 ///
 ///     let ann = store.makeHolder()
 ///     try store.set("presence/ann", JSONText("here"), holder: ann)
 ///     store.release(ann)   // presence/ann release
 ///
-/// A property has the holder of its last set, or none: who sets it later takes it over, also with the value that it has.
-/// So what has come back by another way is not ended by the end of the old one.
+/// A property has the holder of its last set, or none: a later set by another holder takes it over, even with an equal
+/// value. So a client that has reconnected does not lose its properties when its old connection ends.
 public struct Holder: Hashable, Sendable {
-  /// Counted by the store.
+  /// Assigned by the store.
   package let number: UInt64
 
   package init(number: UInt64) { self.number = number }
@@ -22,7 +21,7 @@ public struct Holder: Hashable, Sendable {
 final class HolderCounter: Sendable {
   private let last: Atomic<UInt64>
 
-  /// Continues behind a holder that is known already.
+  /// Continues after a holder that is already known.
   init(after last: UInt64) { self.last = Atomic(last) }
 
   func next() -> Holder { Holder(number: last.add(1, ordering: .relaxed).newValue) }
@@ -36,7 +35,7 @@ extension PropertyStore {
   ///
   /// The holder may be used again.
   ///
-  /// - Returns: How many properties have ended.
+  /// - Returns: The number of properties that ended.
   @discardableResult
   public func release(_ holder: Holder) -> Int {
     let now = clock()

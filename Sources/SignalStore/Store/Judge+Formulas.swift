@@ -2,19 +2,19 @@
 
 import JSON
 
-/// Computed properties: which there are, and what they are worth.
+/// Computed properties: their definitions and their values.
 extension Judge {
-  /// What the formulas that follow from one commit may spend.
+  /// The budget of the formulas computed for one commit.
   var formulaBudget: FormulaBudget { FormulaBudget(units: limits.formulaUnits, bytes: limits.formulaBytes) }
 
-  /// Takes what the operations say of computed properties into the graph, or refuses them all.
+  /// Applies the definitions and deletions of computed properties to the graph, or refuses all operations.
   ///
   /// - Returns: The properties that are to be computed because they are new or have another formula.
   mutating func define(
     _ operations: [PropertyStore.Operation], _ outcomes: [OperationResult.Outcome], _ budget: inout FormulaBudget
   ) throws(StoreError) -> [FormulaGraph.Node] {
     guard !formulas.isEmpty || operations.contains(where: \.isDefinition) else { return [] }
-    // Refused before anything is done.
+    // Checked before anything is changed.
     for index in operations.indices where outcomes[index] != .unchanged {
       guard case .define(let formula) = operations[index].action else { continue }
       if formula.inputs.count > limits.formulaInputs {
@@ -24,7 +24,7 @@ extension Judge {
       if budget.units < 0 { throw .tooMuchFormulaWork(operation: index) }
     }
     do throws(StoreError) {
-      // First what goes, so that the order of the operations does not matter.
+      // Removals first, so that the order of the operations does not matter.
       for (operation, outcome) in zip(operations, outcomes) where outcome == .deleted {
         formulas.remove(operation.path)
       }
@@ -60,9 +60,9 @@ extension Judge {
     return node
   }
 
-  /// Computes what is new and what depends on the changes, each property once and after everything that it reads.
+  /// Computes new formulas and the dependents of the changes, each property once and after everything that it reads.
   ///
-  /// - Parameter isShared: Whether all have the budget together; otherwise each has it for itself.
+  /// - Parameter isShared: Whether all formulas share one budget; otherwise each has its own.
   mutating func compute(
     _ defined: [FormulaGraph.Node], in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget,
     isShared: Bool = true
@@ -84,7 +84,7 @@ extension Judge {
     }
   }
 
-  /// Gives a computed property the value that follows from its inputs; false when it has that already.
+  /// Sets a computed property to the value that follows from its inputs; false when it already has that value.
   private mutating func compute(
     _ formula: Formula, at path: PropertyPath, in draft: inout Draft, of replica: Replica, _ budget: inout FormulaBudget
   ) -> Bool {
@@ -117,7 +117,7 @@ extension Judge {
     return true
   }
 
-  /// What a formula fails with whose value has no room.
+  /// The error of a formula whose value exceeds the store's limit of bytes.
   private static let fullStore = "the store is full"
 
   private mutating func evaluate(
@@ -130,7 +130,7 @@ extension Judge {
     budget.units -= FormulaBudget.evaluation
     let result = formula.evaluate({ draft.value(at: $0, in: replica) }, &budget)
     if case .value(let value) = result { budget.bytes -= value.bytes.count }
-    // What was given up half way has no value of its own.
+    // A formula that stopped half way has no value.
     guard !budget.isUsedUp else {
       formulaFailures += 1
       return (.null, FormulaBudget.failure)

@@ -2,28 +2,27 @@
 
 import JSON
 
-/// Decides what an operation does to a replica, or refuses it: the conditions, the limits, the formulas, and what ends by
-/// itself.
+/// Decides what an operation does to a replica, or refuses it: conditions, limits, formulas, and expiry.
 ///
-/// It never changes the replica: what it has decided is applied as a ``Record``. What it keeps for itself follows from the
-/// replica (``init(of:limits:)``), so that another one can go on from there, on another machine or after a restart.
+/// It never changes the replica: its decisions are applied as a ``Record``. Its own state is derived from the replica
+/// (``init(of:limits:)``), so that another judge can take over, on another machine or after a restart.
 struct Judge: Sendable {
   let limits: StoreLimits
   var leases = LeaseTable()
   var formulas = FormulaGraph()
-  /// How many evaluations have been left out or given up because the budget of their commit was used up.
+  /// The number of evaluations skipped or stopped because the budget of their commit was used up.
   var formulaFailures = 0
 
   init(limits: StoreLimits) { self.limits = limits }
 
-  /// Whether an operation has to do with computed properties; most have not, and need none of the lists of a transaction.
+  /// Whether an operation involves computed properties; most do not, and need none of the lists of a transaction.
   func concernsFormulas(_ operation: PropertyStore.Operation, _ current: StoredValue?) -> Bool {
     if operation.isDefinition { return true }
     if formulas.isEmpty { return false }
     return current?.computation != nil || formulas.node(at: operation.path) != nil
   }
 
-  /// What the operation will do to the property as it is.
+  /// What the operation will do to the property in its current state.
   func outcome(
     of operation: PropertyStore.Operation, _ index: Int, _ current: StoredValue?, in replica: Replica
   ) throws(StoreError) -> OperationResult.Outcome {
@@ -43,7 +42,7 @@ struct Judge: Sendable {
     }
   }
 
-  /// Refuses properties beyond the limits.
+  /// Refuses growth beyond the limits.
   func checkRoom(for growth: Growth, in replica: Replica) throws(StoreError) {
     if growth.properties > 0, replica.tree.count + growth.properties > limits.properties {
       throw .tooManyProperties(limit: limits.properties)
@@ -53,7 +52,7 @@ struct Judge: Sendable {
     }
   }
 
-  /// By how much operations make the properties more, but for what is computed.
+  /// How much operations add to the properties, computed values excepted.
   struct Growth {
     private(set) var properties = 0
     private(set) var bytes = 0
@@ -77,7 +76,7 @@ struct Judge: Sendable {
     }
   }
 
-  /// Refuses operations with which a holder would hold more than it may.
+  /// Refuses operations that would exceed the limit of a holder.
   func checkHolders(
     of operations: some Collection<PropertyStore.Operation>, in replica: Replica
   ) throws(StoreError) {
@@ -95,14 +94,14 @@ struct Judge: Sendable {
     }
   }
 
-  /// The change that an operation makes, whose outcome is one; nil for a definition, whose value is computed when all
-  /// operations have been looked at.
+  /// The change that an operation with an effect makes; nil for a definition, whose value is computed after all
+  /// operations have been examined.
   mutating func change(
     _ operation: PropertyStore.Operation, _ current: StoredValue?, revision: Revision, time: Timestamp, _ now: Moment
   ) -> Change? {
     switch operation.action {
     case .set(let value, _, let ttl, let holder):
-      // The path of the current value, so that the same memory serves them all.
+      // The path of the current value, so that all values of a property share its memory.
       let path = current?.path ?? operation.path
       let lease = leases.begin(path, for: ttl, holder, from: now, replacing: current?.lease)
       let new = StoredValue(path: path, value: value, revision: revision, time: time, lease: lease)
@@ -119,8 +118,8 @@ struct Judge: Sendable {
     }
   }
 
-  /// The property with another lease, or none, for an operation that leaves its value as it is; nil for the many without
-  /// one.
+  /// The property with another lease, or none, for an operation that leaves its value unchanged; nil for the many that
+  /// change no lease.
   mutating func renewal(
     of current: StoredValue?, by operation: PropertyStore.Operation, _ now: Moment
   ) -> StoredValue? {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// What ends a property by itself: its time to live, the end of its holder, or whichever of both comes first.
+/// What makes a property end automatically: its time to live, the end of its holder, or whichever of both comes first.
 package final class Lease: Sendable {
   /// A time to live.
   package struct Term: Sendable, Equatable {
-    /// When it is over, by the clock that changes are noted with.
+    /// When it ends, by the clock that timestamps changes.
     package let end: Timestamp
-    /// How long it was when it began.
+    /// Its full length.
     package let length: Duration
 
     package init(end: Timestamp, length: Duration) {
@@ -14,8 +14,8 @@ package final class Lease: Sendable {
       self.length = length
     }
 
-    /// What is left of it at a time, for a store that begins anew: a clock that has been set back, or that does not know
-    /// the time yet, makes it no longer than it was, and `grace`.
+    /// The remaining time to live for a store that restarts: never longer than the full length plus `grace`, even if
+    /// the clock has been set back or is not set yet.
     func remaining(at now: Timestamp, grace: Duration) -> Duration {
       max(.zero, min(length, .milliseconds(end.milliseconds - now.milliseconds)) + grace)
     }
@@ -23,9 +23,9 @@ package final class Lease: Sendable {
 
   /// Its time to live; nil when it has none.
   package let term: Term?
-  /// Whose end is its end, nil when nobody holds it.
+  /// The holder with which it ends; nil when it has none.
   package let holder: Holder?
-  /// Where the judge that made it found room for its end: a hint, which another judge does not share.
+  /// Its place in the wheel of the judge that made it: only a hint for another judge.
   let place: TimerWheel<PropertyPath>.Place
 
   init(term: Term?, holder: Holder?, place: TimerWheel<PropertyPath>.Place) {

@@ -1,35 +1,33 @@
 // SPDX-License-Identifier: MIT
 
-/// When something is done: the time that changes are noted with, and that of the timers where it is needed.
+/// The time of an operation: by the clock that timestamps changes, and by that of the timers where it is needed.
 struct Moment {
   let time: Timestamp
-  /// nil when no time to live is asked for.
+  /// The time of the timers; nil when no time to live is involved.
   let ticks: Duration?
 }
 
-/// The properties of a store that end by themselves: by the time at which they do, with the alarm that is set for them,
-/// and by who holds them.
+/// The leases of a store: by the time at which they expire, with the alarm that is set for them, and by holder.
 ///
-/// Made of the leases that the properties have (``Lease``), and so not part of what is recorded. A few words as long as no
-/// property has a lease; then some 40 bytes for each that has a time to live, and as many for
-/// each that is held.
+/// Derived from the leases of the properties (``Lease``), and so not part of what is recorded. A few words while no
+/// property has a lease; then some 40 bytes for each that has a time to live, and as many for each that is held.
 struct LeaseTable: Sendable {
   /// The resolution of the wheel: a property ends at most this much later than it should, and never before.
   private static let tick = Duration.milliseconds(10)
 
   private var wheel = TimerWheel<PropertyPath>()
-  /// Where those are that another judge has made; of the others the lease says it (``Lease/place``).
+  /// The places of leases that another judge made; the others are in the lease (``Lease/place``).
   private var resumed: [PropertyPath: TimerWheel<PropertyPath>.Place] = [:]
   private var held: [Holder: Set<PropertyPath>] = [:]
   /// The tick that the alarm is set to.
   private var armed: UInt64?
-  /// Somebody is about to set the alarm, without the lock, and looks again when that is done.
+  /// Whether a thread is setting the alarm, without the lock; it checks again when that is done.
   private var isArming = false
 
   /// The number of properties that have a time to live.
   var count: Int { wheel.count }
 
-  /// Makes a lease with a time to live, a holder or both, in the place of the one that the property has; nil without either.
+  /// Makes a lease with a time to live, a holder or both, replacing that of the property; nil without either.
   mutating func begin(
     _ path: PropertyPath, for ttl: Duration?, _ holder: Holder?, from now: Moment, replacing old: Lease?
   ) -> Lease? {
@@ -42,7 +40,7 @@ struct LeaseTable: Sendable {
     }
     var place: TimerWheel<PropertyPath>.Place?
     if let old, old.holder == holder, let ttl, let known = self.place(of: old, path) {
-      // Most often a heartbeat, which comes again and again.
+      // Usually a heartbeat, which renews the lease repeatedly.
       wheel.move(known, to: Self.tick(atOrAfter: Self.ticks(of: now) + ttl))
       if !resumed.isEmpty { resumed[path] = nil }
       place = known
@@ -53,9 +51,9 @@ struct LeaseTable: Sendable {
     return Lease(term: term, holder: holder, place: place ?? -1)
   }
 
-  /// Watches over a lease that another judge has made, as far as its time is not over.
+  /// Takes over a lease that another judge has made, unless its time is over.
   ///
-  /// - Parameter grace: How much longer its time is than it says.
+  /// - Parameter grace: Added to its remaining time.
   /// - Returns: Whether its time is over.
   mutating func resume(_ lease: Lease, of path: PropertyPath, at now: Moment, grace: Duration) -> Bool {
     let remaining = lease.term?.remaining(at: now.time, grace: grace)
@@ -72,14 +70,14 @@ struct LeaseTable: Sendable {
     return wheel.insert(path, at: Self.tick(atOrAfter: ticks + time), now: Self.tick(before: ticks))
   }
 
-  /// Where the end of a lease is noted.
+  /// The place of a lease in the wheel.
   private func place(of lease: Lease, _ path: PropertyPath) -> TimerWheel<PropertyPath>.Place? {
     guard lease.term != nil else { return nil }
-    // A path is in the wheel once, so what is found by a hint is right, whoever gave it.
+    // A path is in the wheel once, so a hint that finds it is right, whichever judge it came from.
     return wheel.item(at: lease.place) == path ? lease.place : resumed[path]
   }
 
-  /// Ends the lease of a property that has got another one, or none, or is gone.
+  /// Removes the lease of a property that has another lease, or none, or is gone.
   mutating func end(_ lease: Lease, of path: PropertyPath) {
     if let place = place(of: lease, path) { wheel.remove(place) }
     if !resumed.isEmpty { resumed[path] = nil }
@@ -90,13 +88,13 @@ struct LeaseTable: Sendable {
 
   // MARK: Holders
 
-  /// How many properties a holder holds.
+  /// The number of properties that a holder holds.
   func count(heldBy holder: Holder) -> Int { held[holder]?.count ?? 0 }
 
-  /// What a holder holds, in path order.
+  /// The properties that a holder holds, in path order.
   func paths(heldBy holder: Holder) -> [PropertyPath] { held[holder]?.sorted() ?? [] }
 
-  /// All that hold something.
+  /// All holders that hold something.
   var holders: some Sequence<Holder> { held.keys }
 
   // MARK: Expiry
@@ -111,10 +109,10 @@ struct LeaseTable: Sendable {
 
   // MARK: Alarm
 
-  /// When the alarm has to go off, if it is not set to that or to an earlier time.
+  /// The time for which the alarm has to be set; nil when it is set to that or to an earlier time.
   ///
-  /// The caller sets it, without the lock, and then asks again, with `isOurs`, until the answer is nil: so one thread at
-  /// a time sets it, and the last one sees what the others have brought.
+  /// The caller sets it, without the lock, and then asks again, with `isOurs`, until the answer is nil: so only one
+  /// thread at a time sets it, and it also serves the leases that others have added meanwhile.
   mutating func takeAlarm(isOurs: Bool) -> Duration? {
     if isArming, !isOurs { return nil }
     guard let next = wheel.next, armed.map({ next < $0 }) ?? true else {
@@ -144,7 +142,7 @@ struct LeaseTable: Sendable {
 }
 
 extension Duration {
-  /// Whole milliseconds, towards zero, as far as they fit.
+  /// Whole milliseconds, rounded towards zero and clamped.
   var milliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -2,12 +2,12 @@
 
 import Synchronization
 
-/// Which records are left out of what is kept over a restart, by the rules of a store; part of its state, and so under its lock.
+/// Which records are not kept over a restart, by the rules of a store; part of its state, so under its lock.
 ///
-/// 1. A property that appears, goes, gets another formula or another kind of lease is always kept.
-/// 2. Other changes of one that a rule names are not, nor are renewed times to live. A transaction is kept as a whole, if
-///    anything in it is.
-/// 3. What was left out by a rule with an interval is kept at the end of the interval, as it is then.
+/// 1. A change that creates or deletes a property, or changes its formula or the kind of its lease, is always kept.
+/// 2. Other changes of a property that a rule names are not, nor are renewed times to live. A transaction is kept as a
+///    whole, if anything in it is.
+/// 3. What was left out by a rule with an interval is kept at the end of the interval, with the value it has then.
 struct Omissions: Sendable {
   let rules: [PersistenceRule]
   /// For each rule the properties whose newest value is not kept yet.
@@ -20,7 +20,7 @@ struct Omissions: Sendable {
     pending = Array(repeating: [], count: rules.count)
   }
 
-  /// Whether nothing of a commit has to be kept; what is to be kept later is noted.
+  /// Whether a commit can be omitted; records which of its properties have to be kept later.
   mutating func omits(_ commit: Commit) -> Bool {
     for change in commit {
       guard !change.isCorrection, let new = change.new, let old = change.old, omits(new, old) else { return false }
@@ -29,7 +29,7 @@ struct Omissions: Sendable {
     return true
   }
 
-  /// The same of a property that keeps value, revision and time.
+  /// The same for a property that keeps value, revision and time.
   mutating func omits(amendment new: StoredValue, of old: StoredValue?) -> Bool {
     guard let old, omits(new, old) else { return false }
     note(new.path)
@@ -39,9 +39,9 @@ struct Omissions: Sendable {
   private func omits(_ new: StoredValue, _ old: StoredValue) -> Bool {
     guard new.computation?.formula.source == old.computation?.formula.source, let rule = rules.rule(for: new.path)
     else { return false }
-    // One that a start removes has nothing left that could be wrong.
+    // A restart removes the property, so nothing of it can be stale.
     if rule.extent == .volatile { return true }
-    // What ends it by itself may be late by the interval, and not be another thing.
+    // The end of its lease may lag by the interval, but its holder and length must be the same.
     return new.lease?.holder == old.lease?.holder && new.lease?.term?.length == old.lease?.term?.length
   }
 
@@ -52,25 +52,25 @@ struct Omissions: Sendable {
     pending[index].insert(path)
   }
 
-  /// The time of what a rule has left out so far has come.
+  /// Makes everything that a rule has left out so far due.
   mutating func endInterval(of rule: Int) {
     guard !pending[rule].isEmpty else { return }
     due.append(contentsOf: pending[rule])
     pending[rule] = []
   }
 
-  /// The next property that is to be kept as it is; nil when there is none.
+  /// The next property whose current value is to be kept; nil when there is none.
   mutating func takeDue() -> PropertyPath? { due.popLast() }
 }
 
 extension StoreState {
-  /// Keeps what was left out and whose time has come, some at a time.
+  /// Keeps what was left out and is due, up to `limit` properties at a time.
   ///
-  /// - Parameter isLast: Also what cannot be written now.
+  /// - Parameter isLast: Also keeps what cannot be written now.
   /// - Returns: Whether there is nothing left to do.
   mutating func keepOmitted(limit: Int, isLast: Bool) -> Bool {
     for _ in 0..<limit {
-      // What is left is tried again at the end of the next interval.
+      // The rest is retried at the end of the next interval.
       guard isLast || sink?.refusal == nil, let path = omissions?.takeDue() else { return true }
       if let property = replica.tree.value(at: path) { apply(.amendment(property)) }
     }
@@ -78,12 +78,12 @@ extension StoreState {
   }
 }
 
-/// What is kept later than it is told.
+/// Keeping changes later than they are sent.
 extension PropertyStore {
-  /// Properties that are kept in one hold of the lock.
+  /// Maximum number of properties kept per acquisition of the lock.
   private static let keptAtATime = 128
 
-  /// Keeps at the end of each interval what the rules have left out.
+  /// Starts keeping, at the end of each interval, what the rules have left out.
   func startKeeping(_ rules: [PersistenceRule]) {
     for (index, rule) in rules.enumerated() {
       if case .every(let interval) = rule.extent { keep(rule: index, every: interval) }
@@ -105,7 +105,7 @@ extension PropertyStore {
     while !shared.state.withLock({ $0.keepOmitted(limit: Self.keptAtATime, isLast: isLast) }) {}
   }
 
-  /// Keeps whatever the rules have left out so far, for a store that ends.
+  /// Keeps whatever the rules have left out so far, for a store that shuts down.
   package func keepOmitted() {
     let rules = shared.state.withLock { $0.omissions?.rules.count ?? 0 }
     keepOmitted(Array(0..<rules), isLast: true)

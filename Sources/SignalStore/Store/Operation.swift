@@ -7,12 +7,12 @@ extension PropertyStore {
   public struct Operation: Sendable, Equatable {
     /// What a step does to its property.
     public enum Action: Sendable, Equatable {
-      /// Gives it this value; with `always` also makes a change when it has that value already.
+      /// Sets this value; with `always`, also makes a change when the property already has that value.
       ///
-      /// With `ttl`, the property ends by itself that much later, unless it is set again before; without, it stays.
-      /// With `holder`, it ends with its holder (``PropertyStore/release(_:)``), unless somebody sets it again before.
+      /// With `ttl`, the property expires after that time, unless it is set again before; without, it stays. With
+      /// `holder`, it ends with its holder (``PropertyStore/release(_:)``), unless it is set again before.
       case set(JSONText, always: Bool, ttl: Duration? = nil, holder: Holder? = nil)
-      /// Removes it, if it is there.
+      /// Removes it, if it exists.
       case delete
       /// Makes it a computed property: its value is that of the formula, now and after every change of an input.
       case define(Formula)
@@ -29,7 +29,7 @@ extension PropertyStore {
       if case .define = action { true } else { false }
     }
 
-    /// Makes a step of its parts.
+    /// Makes a step from its parts.
     public init(_ action: Action, _ path: PropertyPath, if condition: Condition = .any) {
       self.path = path
       self.action = action
@@ -44,13 +44,13 @@ extension PropertyStore {
       Operation(.set(value, always: always, ttl: ttl, holder: holder), path, if: condition)
     }
 
-    /// How long the property is to live, if it is to end by itself.
+    /// The time to live of the property, if it is given one.
     package var ttl: Duration? { if case .set(_, _, let ttl, _) = action { ttl } else { nil } }
 
-    /// Whose end is to be the end of the property.
+    /// The holder of the property, if it is given one.
     var holder: Holder? { if case .set(_, _, _, let holder) = action { holder } else { nil } }
 
-    /// A step that removes the property, if it is there.
+    /// A step that removes the property, if it exists.
     public static func delete(_ path: PropertyPath, if condition: Condition = .any) -> Operation {
       Operation(.delete, path, if: condition)
     }
@@ -62,7 +62,7 @@ extension PropertyStore {
   }
 }
 
-/// What an operation has done.
+/// The result of an operation.
 public struct OperationResult: Sendable, Equatable {
   /// The kinds of effect.
   public enum Outcome: Sendable, Equatable {
@@ -72,12 +72,12 @@ public struct OperationResult: Sendable, Equatable {
     case replaced
     /// The property is gone.
     case deleted
-    /// Nothing: it had that value already, or there was none to remove. No change was made, but its time to live and
-    /// its holder may be others now.
+    /// Nothing changed: it had that value already, or there was none to remove. Its time to live and its holder may
+    /// still have been renewed or replaced.
     case unchanged
   }
 
-  /// What has happened.
+  /// The kind of effect.
   public let outcome: Outcome
   /// The property as it is now; after ``Outcome/deleted`` as it was.
   ///
@@ -87,12 +87,12 @@ public struct OperationResult: Sendable, Equatable {
   public let revision: Revision
 }
 
-/// What a transaction has done.
+/// The result of a transaction.
 public struct TransactionResult: Sendable, Equatable {
   /// The revision of the store after the transaction.
   ///
   /// It is that of the changes, if any were made.
   public let revision: Revision
-  /// What each operation has done, in their order.
+  /// The result of each operation, in their order.
   public let results: [OperationResult]
 }

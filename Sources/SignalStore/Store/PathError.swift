@@ -2,8 +2,7 @@
 
 /// Why a text is not a path or not a pattern.
 ///
-/// The fault is the caller's in every case: nothing has been changed, and the same text is refused
-/// again.
+/// It is always the caller's error: nothing has been changed, and the same text is refused again.
 public enum PathError: Error, Equatable, Sendable {
   /// The text is empty.
   case empty

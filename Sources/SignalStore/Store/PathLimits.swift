@@ -4,16 +4,16 @@ import JSON
 
 /// The limits of a path and of a pattern, checked before memory is taken for it.
 public struct PathLimits: Equatable, Sendable {
-  /// Most segments; 32 unless told otherwise.
+  /// Maximum number of segments; 32 by default.
   ///
   /// Bounds the work of matching.
   public var depth: Int
-  /// Most UTF-8 bytes of one segment; 255 unless told otherwise, as in a file name.
+  /// Maximum number of UTF-8 bytes of one segment; 255 by default, as in a file name.
   public var segmentBytes: Int
-  /// Most UTF-8 bytes of the whole path, separators included; 1024 unless told otherwise.
+  /// Maximum number of UTF-8 bytes of the whole path, separators included; 1024 by default.
   public var bytes: Int
 
-  /// Limits with the defaults, or with those given instead.
+  /// Limits with the defaults, except for those given.
   public init(depth: Int = 32, segmentBytes: Int = 255, bytes: Int = 1024) {
     self.depth = depth
     self.segmentBytes = segmentBytes
@@ -29,7 +29,7 @@ extension PathLimits {
     var count = 0
     var start = 0
     var isASCII = true
-    // One turn past the end closes the last segment.
+    // One iteration past the end closes the last segment.
     for index in 0...bytes.count {
       if index < bytes.count {
         let byte = bytes[index]
@@ -66,9 +66,9 @@ extension PathLimits {
 
   /// The bytes that a percent-encoded text stands for (RFC 3986 §2.1), not yet validated.
   ///
-  /// An encoded "/" separates like one that stands as it is, because no segment can hold one.
+  /// An encoded "/" is a separator like a plain one, because no segment can hold one.
   func percentDecoded(_ text: Span<UInt8>) throws(PathError) -> [UInt8] {
-    // Every byte takes three at most, so a longer text cannot become a path of legal length.
+    // Every byte is encoded in three at most, so a longer text cannot become a path of legal length.
     if text.count / 3 > bytes { throw .tooLong(limit: bytes) }
     var decoded: [UInt8] = []
     decoded.reserveCapacity(min(text.count, bytes))

@@ -6,7 +6,7 @@
 /// neighbours: `a` < `a/x` < `a-b`. All other bytes rank as they are. Paths hold no control
 /// characters, so rank 1 is free for "/" and rank 0 means "the path has ended".
 ///
-/// Two things follow, and the scans of ``PathTree`` stand on them: the least path after `p` is at
+/// Two things follow, and the scans of ``PathTree`` depend on them: the least path after `p` is at
 /// or after the bytes `p` + "/", and the least path after `p` and everything beneath it is at or
 /// after `p` + 0x02.
 enum PathOrder {
@@ -62,11 +62,11 @@ enum PathOrder {
     return head
   }
 
-  /// Eight bytes, the first in the most significant place.
+  /// Eight bytes, the first most significant.
   ///
   /// The caller has checked the bounds.
   private static func word(_ bytes: Span<UInt8>, at index: Int) -> UInt64 {
-    // Unsafe is only the type: every bit pattern is a UInt64, and the load checks the bounds.
+    // Only the type makes this unsafe: every bit pattern is a UInt64, and the load checks the bounds.
     unsafe UInt64(bigEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
   }
 

@@ -15,9 +15,8 @@ extension PathPattern {
     }
     var pathStart = firstWildcard
     var patternStart = firstWildcard
-    // Where to go on when the walk fails: only the last "**" is ever taken up again, because what
-    // an earlier one could still swallow, the last one can swallow as well. This keeps the walk
-    // quadratic at worst.
+    // Where to continue when the match fails. Only the last "**" is ever retried, because whatever an earlier one could
+    // still match, the last one can match as well. This keeps the walk quadratic at worst.
     var retry: (path: Int, pattern: Int)?
     while pathStart <= path.count {
       if patternStart <= pattern.count {
@@ -44,11 +43,11 @@ extension PathPattern {
       patternStart = last.pattern
       retry = (pathStart, patternStart)
     }
-    // Of the pattern nothing may be left but a "**"; in normal form it is the last segment.
+    // Only a "**" may be left of the pattern; in normal form it is the last segment.
     return patternStart > pattern.count || wildcard(pattern, patternStart, pattern.count) == .any
   }
 
-  /// Where a scan in path order has to look for the next match.
+  /// Where a scan in path order continues to find the next match.
   enum Step: Equatable {
     /// At the next path.
     case next
@@ -65,8 +64,8 @@ extension PathPattern {
     let pattern = bytes.span
     var pathStart = 0
     var patternStart = 0
-    // The end of the segment that the last "*" stands for: only by changing that segment, or an
-    // earlier one of its kind, does a path that is too far come back into the pattern.
+    // The end of the segment matched by the last "*": a path that is past the pattern can match again only by changing
+    // that segment, or one matched by an earlier "*".
     var lastFree: Int?
     while patternStart <= pattern.count {
       let patternEnd = segmentEnd(pattern, from: patternStart)

@@ -7,8 +7,8 @@ extension PathPattern {
   package func overlaps(_ other: PathPattern) -> Bool {
     let ours = PathSegments(bytes: bytes).map { Array($0) }
     let theirs = PathSegments(bytes: other.bytes).map { Array($0) }
-    // Whether what is left of both has a path in common, from the end of theirs to its beginning; first for nothing
-    // left of ours.
+    // Whether the remainders of both have a path in common, from the end of theirs to its beginning; starting with an
+    // empty remainder of ours.
     var rest = Array(repeating: false, count: theirs.count + 1)
     rest[theirs.count] = true
     for their in theirs.indices.reversed() { rest[their] = rest[their + 1] && Wildcard(theirs[their][...]) == .any }

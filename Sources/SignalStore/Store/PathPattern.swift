@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// A set of paths, written like a path in which "*" stands for any one segment and "**" for any
-/// number of segments, also none.
+/// number of segments, including none.
 ///
 ///     kitchen/temperature      that property alone
 ///     kitchen/*                every property directly beneath kitchen
@@ -65,7 +65,7 @@ public struct PathPattern: Sendable, Hashable {
       }
     }
     if pendingAny { append(Wildcard.any.text) }
-    // No path is empty, so here the "*" says nothing.
+    // No path is empty, so here the "*" is redundant.
     if normal == Array("*/**".utf8) { normal = Array("**".utf8) }
     bytes = normal
     self.firstWildcard = firstWildcard
@@ -95,7 +95,7 @@ extension PathPattern: CustomStringConvertible, ExpressibleByStringLiteral {
   /// The pattern as plain text, its runs of wildcards in the form described above.
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Makes a pattern from a literal; a literal that is no pattern stops the program.
+  /// Makes a pattern from a literal; a literal that is not a pattern traps.
   public init(stringLiteral text: String) {
     do { try self.init(text) } catch { preconditionFailure("\"\(text)\" is not a pattern. \(error)") }
   }
@@ -112,7 +112,7 @@ extension PathPattern: CustomStringConvertible, ExpressibleByStringLiteral {
   }
 }
 
-/// A segment of a pattern that stands for others.
+/// A wildcard segment of a pattern.
 enum Wildcard {
   /// "*": exactly one segment.
   case one

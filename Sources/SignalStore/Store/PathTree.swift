@@ -15,7 +15,7 @@ package struct PathTree: Sendable {
 
   /// The property at the path with these bytes, nil when there is none.
   ///
-  /// The bytes are compared, not validated: what is no path is simply not there.
+  /// The bytes are compared, not validated: bytes that are not a path are simply not found.
   package func value(at path: Span<UInt8>) -> StoredValue? {
     root.value(at: path)
   }
@@ -25,7 +25,7 @@ package struct PathTree: Sendable {
     root.value(at: path.bytes.span)
   }
 
-  /// Puts the value at its path and returns the one it displaces.
+  /// Puts the value at its path and returns the one it replaces.
   package mutating func set(_ value: StoredValue) -> StoredValue? {
     if root.isFull {
       var full = PathTreeNode()
@@ -39,7 +39,7 @@ package struct PathTree: Sendable {
     return old
   }
 
-  /// Takes the value at the path out and returns it, nil when there is none.
+  /// Removes the value at the path and returns it, nil when there is none.
   package mutating func remove(_ path: PropertyPath) -> StoredValue? {
     guard let old = root.remove(path) else { return nil }
     count -= 1
@@ -48,7 +48,7 @@ package struct PathTree: Sendable {
   }
 }
 
-/// Something that a node keeps in path order.
+/// An item that a node keeps in path order.
 protocol PathTreeItem {
   /// The head of the path (``PathOrder/head(_:from:)``), so that most comparisons of a search need
   /// neither the path nor what it belongs to.
@@ -63,7 +63,7 @@ extension ContiguousArray where Element: PathTreeItem {
     let head = PathOrder.head(path, from: shared)
     var low = firstIndex(from: start, headAtLeast: head)
     guard low < count, self[low].head == head else { return low }
-    // Paths with the same head: seldom more than one.
+    // Paths with the same head: rarely more than one.
     var high = low + 1
     if high < count, self[high].head == head {
       high = head == .max ? count : firstIndex(from: high, headAtLeast: head + 1)
@@ -75,8 +75,7 @@ extension ContiguousArray where Element: PathTreeItem {
     return low
   }
 
-  /// Goes on without regard to what it finds, so that no branch of the processor is predicted
-  /// wrongly.
+  /// Branchless: the steps do not depend on what it finds, so that the processor mispredicts none.
   private func firstIndex(from start: Int, headAtLeast head: UInt64) -> Int {
     var low = start
     var length = count - start
@@ -106,7 +105,7 @@ struct PathTreeBranch: PathTreeItem, Sendable {
   var head: UInt64
   /// No path in the node is before this one, and none in the branches to the left is at or after it.
   ///
-  /// Of the leftmost branch it says nothing. The property there may be gone.
+  /// Meaningless for the leftmost branch. The property at this path may be gone.
   var path: PropertyPath
   var node: PathTreeNode
 
@@ -119,7 +118,7 @@ struct PathTreeBranch: PathTreeItem, Sendable {
 
 /// A node of the tree: a leaf with entries, or an inner node with branches.
 struct PathTreeNode: Sendable {
-  /// Most entries or branches of a node.
+  /// Maximum number of entries or branches of a node.
   static let capacity = 64
   /// A node with no more than this is joined with a neighbour before something is removed from it.
   static let minimum = 16
@@ -197,10 +196,10 @@ struct PathTreeNode: Sendable {
     return entries.remove(at: index).value
   }
 
-  /// Splits a full branch in two, before `path` is set in one of them.
+  /// Splits a full branch in two, before `path` is inserted into one of them.
   ///
   /// In halves, except when the path comes after everything in it: paths that are set in ascending
-  /// order would otherwise leave every node half empty behind them.
+  /// order would otherwise leave every node half empty.
   mutating func splitBranch(_ index: Int, before path: PropertyPath) {
     let size = branches[index].node.size
     let isAscending = branches[index].node.isBefore(path)
@@ -214,13 +213,13 @@ struct PathTreeNode: Sendable {
     shareBounds(of: index + 1)
   }
 
-  /// Joins a branch with the one to its right, or evens them out when they are too much for one.
+  /// Merges a branch with the one to its right, or balances the two when they are too large for one.
   private mutating func joinBranches(_ index: Int) {
     let right = branches.remove(at: index + 1)
     branches[index].node.append(right)
     let size = branches[index].node.size
     shareBounds(of: index)
-    // Not as soon as it is full: the next `set` would split it again.
+    // Balanced before a merged node would be full: the next `set` would split it again.
     if size > PathTreeNode.capacity * 3 / 4 { splitBranch(index, keeping: size / 2) }
   }
 
@@ -245,19 +244,19 @@ struct PathTreeNode: Sendable {
   }
 
   private mutating func append(_ right: PathTreeBranch) {
-    // The heads are counted anew by `shareBounds`, always, because the two may differ in `shared`.
+    // Makes `shareBounds` recompute the heads in any case, because the two may differ in `shared`.
     shared = -1
     entries.append(contentsOf: right.node.entries)
     if isLeaf { return }
     let start = branches.count
     branches.append(contentsOf: right.node.branches)
-    // As the leftmost branch of its node it may not have known its bound.
+    // As the leftmost branch of its node its bound may not have been valid.
     branches[start].path = right.path
   }
 
-  /// Counts what the paths of a branch share, and their heads, after its bounds have changed.
+  /// Recomputes the shared prefix of the paths of a branch, and their heads, after its bounds have changed.
   private mutating func shareBounds(of index: Int) {
-    // The outermost branches have one bound from further up; what this node shares holds for them.
+    // The outermost branches have one bound from an ancestor; the shared prefix of this node is valid for them.
     var shared = self.shared
     if index > 0, index + 1 < branches.count {
       shared = branches[index].path.commonPrefix(with: branches[index + 1].path)

@@ -2,15 +2,14 @@
 
 /// Finds, for a path, the numbers that were added with a pattern that matches it.
 ///
-/// The cost of a look-up depends on the patterns that match a beginning of the path, not on the
-/// number of those that do not, and nothing is allocated for it. A number may have several
-/// patterns; it is found once. In which order numbers are found is not promised. They are places in
-/// an array of the owner: there is memory for all below the greatest.
+/// The cost of a look-up depends on the patterns that match a prefix of the path, not on the number of those that do
+/// not, and it allocates nothing. A number may have several patterns; it is found once. The order in which numbers are
+/// found is unspecified. They are indices into an array of the owner: memory is reserved for all below the greatest.
 ///
-/// It belongs to one owner, who adds, removes and looks up: a look-up uses memory of the trie.
+/// It belongs to one owner, who adds, removes and looks up: a look-up mutates scratch memory of the trie.
 ///
-/// It is a machine that reads the path segment by segment. Patterns with a common beginning share
-/// the nodes of it, and the machine is in several nodes at once:
+/// It is a nondeterministic automaton that reads the path segment by segment. Patterns with a common prefix share its
+/// nodes, and the automaton is in several nodes at once:
 ///
 ///     a/*/c, a/**      root ─a─▶ ○ ─*─▶ ○ ─c─▶ ●
 ///                                │
@@ -18,14 +17,14 @@
 ///
 /// Reading a segment leads from each node along the edge of that segment and along the edge of "*";
 /// the node of a "**" is entered along with its parent and stays. A node is entered once at most for
-/// each segment, so a walk costs the segments times the nodes that the path really reaches, however
+/// each segment, so a walk costs the segments times the nodes that the path reaches, however
 /// many "**" a pattern has and however many patterns do not match.
 package struct PatternTrie: ~Copyable {
   /// Index of a node; 0 is the root, and, since nothing leads to the root, also "none".
   typealias Index = Int32
 
-  /// 64 bytes, and in them all that a look-up needs of a node with a short segment and one number: of ten thousand such
-  /// nodes, each look-up finds another, and its memory is cold.
+  /// 64 bytes, which hold everything that a look-up needs of a node with a short segment and one number: with ten
+  /// thousand such nodes, each look-up visits another one, whose memory is not cached.
   struct Node {
     let parent: Index
     var one: Index = 0
@@ -36,11 +35,11 @@ package struct PatternTrie: ~Copyable {
     var step: UInt64 = 0
     /// Hash of parent and segment, for the table of edges.
     let hash: Int
-    /// The first eight bytes of the segment that leads here, and all of a longer one.
+    /// The first eight bytes of the segment that leads here, or all bytes of a longer one.
     private let head: UInt64
     private let longSegment: [UInt8]
     let wildcard: Wildcard?
-    /// The numbers whose pattern ends here: the first, or -1, and the others.
+    /// The first number whose pattern ends here, or -1; the others are kept apart.
     private(set) var first: Int32 = -1
     private(set) var others: [Int32] = []
 
@@ -54,7 +53,7 @@ package struct PatternTrie: ~Copyable {
 
     func isChild(of parent: Index, _ segment: Span<UInt8>, hash: Int) -> Bool {
       guard self.hash == hash, self.parent == parent else { return false }
-      // No segment holds a zero byte, which fills up the head of a short one.
+      // No segment holds a zero byte, which pads the head of a short one.
       if segment.count <= 8 { return longSegment.isEmpty && head == PathOrder.head(segment, from: 0) }
       return PathOrder.isEqual(longSegment.span, segment)
     }
@@ -63,7 +62,7 @@ package struct PatternTrie: ~Copyable {
 
     var isUnused: Bool { first < 0 && literals == 0 && one == 0 && any == 0 }
 
-    /// Puts a number in and says where: 0 is `first`.
+    /// Adds a number and returns its place: 0 is `first`.
     mutating func add(_ number: Int32) -> Int32 {
       guard first >= 0 else {
         first = number
@@ -73,7 +72,7 @@ package struct PatternTrie: ~Copyable {
       return Int32(others.count)
     }
 
-    /// Takes out the number at a place; the last one, which is returned, takes its place.
+    /// Removes the number at a place; the last one, which is returned, moves to that place.
     mutating func remove(at place: Int32) -> Int32? {
       guard let last = others.popLast() else {
         first = -1
@@ -85,7 +84,7 @@ package struct PatternTrie: ~Copyable {
     }
   }
 
-  /// What is known of a number.
+  /// The state of a number.
   private struct Target {
     /// The nodes in which its patterns end, and its place in each: a node may have hundreds of thousands of numbers.
     var nodes: [(index: Index, place: Int32)] = []
@@ -96,7 +95,7 @@ package struct PatternTrie: ~Copyable {
   private(set) var nodes: ContiguousArray<Node>
   private var free: [Index] = []
   private var targets: ContiguousArray<Target> = []
-  /// How many numbers have several patterns: only such a one can be found twice.
+  /// The number of targets with several patterns: only these can be found twice.
   private var withSeveral = 0
 
   /// The edges with literal segments: the nodes they lead to in a hash table with linear probing; 0
@@ -107,7 +106,7 @@ package struct PatternTrie: ~Copyable {
   private var table: ContiguousArray<Index>
   private var edges = 0
 
-  /// The nodes the machine is in; kept for their storage.
+  /// The nodes the automaton is in; kept to reuse the storage.
   private(set) var active: ContiguousArray<Index> = []
   private var entered: ContiguousArray<Index> = []
   private var step: UInt64 = 0
@@ -125,7 +124,7 @@ package struct PatternTrie: ~Copyable {
 
   /// Calls `body` with each number that has a pattern matching the path, once.
   ///
-  /// The trie cannot be changed, or asked, from inside `body`.
+  /// The trie must not be changed or searched from inside `body`.
   package mutating func forEachMatch(_ path: PropertyPath, _ body: (Int) -> Void) {
     read(path.bytes.span)
     for index in active where nodes[Int(index)].first >= 0 {
@@ -134,7 +133,7 @@ package struct PatternTrie: ~Copyable {
     }
   }
 
-  /// Whether the number has not been found yet in this reading.
+  /// Whether the number has not been found yet in this look-up.
   private mutating func isNew(_ number: Int32) -> Bool {
     guard withSeveral > 0, targets[Int(number)].nodes.count > 1 else { return true }
     if targets[Int(number)].step == step { return false }
@@ -175,7 +174,7 @@ package struct PatternTrie: ~Copyable {
   }
 
   private mutating func enter(_ index: Index) {
-    // Only the node of a "**" can be reached in two ways: it stays, and its parent comes again.
+    // Only the node of a "**" can be reached in two ways: it stays active, and its parent is entered again.
     if nodes[Int(index)].step == step { return }
     nodes[Int(index)].step = step
     entered.append(index)
@@ -184,7 +183,7 @@ package struct PatternTrie: ~Copyable {
 
   // MARK: Changing
 
-  /// Gives a number another pattern; false when it has that one already.
+  /// Adds a pattern to a number; false when it already has that one.
   @discardableResult
   package mutating func add(_ pattern: PathPattern, _ number: Int) -> Bool {
     var index: Index = 0
@@ -199,9 +198,9 @@ package struct PatternTrie: ~Copyable {
     return true
   }
 
-  /// Takes a pattern from a number; false when it does not have it.
+  /// Removes a pattern from a number; false when it does not have it.
   ///
-  /// The nodes that only this pattern needed go with it.
+  /// The nodes that only this pattern needed are removed with it.
   @discardableResult
   package mutating func remove(_ pattern: PathPattern, _ number: Int) -> Bool {
     guard number < targets.count else { return false }
@@ -320,7 +319,7 @@ package struct PatternTrie: ~Copyable {
     let mask = table.count - 1
     var hole = nodes[Int(index)].hash & mask
     while table[hole] != index { hole = (hole + 1) & mask }
-    // What follows moves up into the hole unless it is at or behind its own place already.
+    // Later entries move up into the hole unless they are already at or after their home slot.
     var place = (hole + 1) & mask
     while table[place] != 0 {
       let home = nodes[Int(table[place])].hash & mask

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// What is kept over a restart of the properties that match a pattern, where that is not everything: `presence/** volatile`,
-/// `sensors/** every 1s`.
+/// How the properties that match a pattern are kept over a restart, where that is not completely: `presence/**
+/// volatile`, `sensors/** every 1s`.
 package struct PersistenceRule: Equatable, Sendable {
   /// How much of a property is kept.
   package enum Extent: Equatable, Sendable {
-    /// That it is there, and not its values: a start removes it.
+    /// Its existence, not its values: a restart removes it.
     case volatile
-    /// Its newest value, at most so often.
+    /// Its newest value, at most once per interval.
     case every(Duration)
   }
 
-  /// Why a line is no rule: a clause about it.
+  /// The reason a line is not a rule, as a clause.
   package struct Fault: Error, Equatable, Sendable {
     package let reason: String
 
@@ -21,9 +21,9 @@ package struct PersistenceRule: Equatable, Sendable {
   package let pattern: PathPattern
   package let extent: Extent
 
-  /// Most rules: each change is compared with them while others wait.
+  /// Maximum number of rules: each change is compared with them while others wait.
   package static let mostRules = 64
-  /// How often values can be kept.
+  /// The permitted intervals.
   package static let intervals: ClosedRange<Duration> = .milliseconds(10) ... .seconds(3600)
 
   package init(_ pattern: PathPattern, _ extent: Extent) {
@@ -31,7 +31,7 @@ package struct PersistenceRule: Equatable, Sendable {
     self.extent = extent
   }
 
-  /// Reads a line: a pattern, and behind it what is kept.
+  /// Parses a line: a pattern, followed by what is kept.
   package init(_ line: String, limits: PathLimits = PathLimits()) throws(Fault) {
     let words = line.split(separator: " ")
     let count: Int
@@ -50,7 +50,7 @@ package struct PersistenceRule: Equatable, Sendable {
     guard words.count > count else {
       throw Fault(reason: "a pattern should come first, such as 'presence/** volatile'")
     }
-    // As it stands there, since a pattern may have spaces.
+    // Taken verbatim, since a pattern may contain spaces.
     let text = line[words[0].startIndex..<words[words.count - count - 1].endIndex]
     do throws(PathError) {
       pattern = try PathPattern(String(text), limits: limits)
@@ -61,7 +61,7 @@ package struct PersistenceRule: Equatable, Sendable {
 }
 
 extension PersistenceRule: CustomStringConvertible {
-  /// The line.
+  /// The rule as a line.
   package var description: String {
     switch extent {
     case .volatile: "\(pattern) volatile"
@@ -71,10 +71,10 @@ extension PersistenceRule: CustomStringConvertible {
 }
 
 extension Sequence<PersistenceRule> {
-  /// The first that matches; nil when everything is kept of the property.
+  /// The first rule that matches; nil when the property is kept completely.
   func rule(for path: PropertyPath) -> PersistenceRule? { first { $0.pattern.matches(path) } }
 
-  /// The longest time that a value may be behind; zero when nothing is.
+  /// The longest time by which a kept value may lag; zero when none does.
   package var longestInterval: Duration {
     reduce(.zero) { longest, rule in
       if case .every(let interval) = rule.extent { Swift.max(longest, interval) } else { longest }

@@ -8,7 +8,7 @@
 ///
 /// Paths are compared by their bytes, not by Unicode equivalence: "é" in one code point and in two
 /// are different paths. In the order of paths "/" ranks below every other byte, so that a property
-/// comes right before everything beneath it, and its neighbours after: `a` < `a/x` < `a-b`.
+/// comes right before everything beneath it, and its siblings after: `a` < `a/x` < `a-b`.
 public struct PropertyPath: Sendable {
   /// The UTF-8 bytes of the path, separators included.
   public let bytes: [UInt8]
@@ -32,8 +32,8 @@ public struct PropertyPath: Sendable {
 
   /// Makes a path from the percent-encoded path of a URL (RFC 3986 §2.1), without a leading "/".
   ///
-  /// The rules hold for the decoded text: `%2E%2E` is refused like "..", and `%2F` is a "/", as programs write it that are
-  /// generated from a description of the interface; no segment can hold one, so it has no second meaning.
+  /// The rules apply to the decoded text: `%2E%2E` is refused like "..", and `%2F` is a "/", which is how clients
+  /// generated from a description of the interface write it; no segment can hold one, so it is unambiguous.
   public init(percentEncoded text: Span<UInt8>, limits: PathLimits = PathLimits()) throws(PathError) {
     let decoded = try limits.percentDecoded(text)
     try limits.validate(decoded.span, wildcards: false)
@@ -70,7 +70,7 @@ extension PropertyPath: CustomStringConvertible, ExpressibleByStringLiteral {
   /// The path as plain text.
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Makes a path from a literal; a literal that is no path stops the program.
+  /// Makes a path from a literal; a literal that is not a path traps.
   public init(stringLiteral text: String) {
     do { try self.init(text) } catch { preconditionFailure("\"\(text)\" is not a path. \(error)") }
   }
@@ -83,7 +83,7 @@ public struct PathSegments: Sequence, Sendable {
   /// Starts at the first segment.
   public func makeIterator() -> Iterator { Iterator(bytes: bytes) }
 
-  /// Hands out one segment after the other.
+  /// Iterates over the segments.
   public struct Iterator: IteratorProtocol, Sendable {
     let bytes: [UInt8]
     var start = 0

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// The properties of a snapshot that match a pattern, one after the other in path order.
+/// The properties of a snapshot that match a pattern, one by one in path order.
 ///
-/// A value to keep: it holds the snapshot, so it can be put aside between two properties for as
-/// long as a slow reader takes, and nothing that happens in the store meanwhile changes what it
-/// hands out.
+/// A value to keep: it holds the snapshot, so a slow reader can suspend it between two properties for any length of
+/// time, and later changes of the store do not affect what it returns.
 ///
-/// It passes over what cannot match: `a/*/b` costs about one search of the tree for each child of
-/// `a`, however much is beneath them. Only behind a "**" is every property visited.
+/// It skips what cannot match: `a/*/b` costs about one search of the tree for each child of `a`, however many
+/// properties are beneath them. Only after a "**" is every property visited.
 public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
   private let root: PathTreeNode
   private let patterns: [PathPattern]
@@ -17,13 +16,13 @@ public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
   ///
   /// The number of entries when the next one is in another leaf.
   private var index = 0
-  /// The property that was looked at last, whether it matched or not: another scan can continue behind it.
+  /// The property that was looked at last, whether it matched or not: another scan can continue after it.
   public private(set) var visited: PropertyPath?
-  /// What is sought; kept for its storage.
+  /// The lower bound of a seek; kept to reuse the storage.
   private var bound: [UInt8] = []
   private var patternBound: [UInt8] = []
 
-  /// Starts at the first path, or behind `after`, which need not exist.
+  /// Starts at the first path, or after `after`, which need not exist.
   init(_ tree: PathTree, matching patterns: [PathPattern], after: PropertyPath?) {
     root = tree.root
     self.patterns = patterns
@@ -33,7 +32,7 @@ public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
 
   /// Whether there is nothing left to visit.
   ///
-  /// As long as it is false ``next()`` may still find something, or nothing.
+  /// While it is false, ``next()`` may or may not find another match.
   public var isAtEnd: Bool { leaf.isEmpty }
 
   /// The next matching property, or nil after the last.
@@ -44,9 +43,8 @@ public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
 
   /// The next matching property, or nil after the last or when `budget` properties have been visited.
   ///
-  /// For a reader that must not be kept busy by a pattern that matches little: the budget goes down
-  /// by one for each property that is looked at, and when it is spent, ``isAtEnd`` tells whether to
-  /// come back.
+  /// For a reader that must not be kept busy by a pattern with few matches: the budget is decreased by one for each
+  /// property visited, and when it is used up, ``isAtEnd`` says whether to continue later.
   public mutating func next(visiting budget: inout Int) -> StoredValue? {
     while !leaf.isEmpty, budget > 0 {
       guard index < leaf.count else {
@@ -67,7 +65,7 @@ public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
     return nil
   }
 
-  /// Goes to the nearest place, of all patterns, at which there can be a match.
+  /// Advances to the nearest position at which one of the patterns can match.
   private mutating func advance(from path: PropertyPath) {
     var isFound = false
     for pattern in patterns {
@@ -85,15 +83,15 @@ public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
       leaf = []
       return
     }
-    // Most often the place is near.
+    // Usually the position is near.
     index = PropertyScan.firstIndex(in: leaf, from: index + 1, notBefore: bound)
     if index == leaf.count { seekFromRoot() }
   }
 
-  /// Goes to the first entry of the tree that is not before `bound`.
+  /// Seeks to the first entry of the tree that is not before `bound`.
   private mutating func seekFromRoot() {
     var node = root
-    // The subtree to the right of the way down, as deep as possible: where the next leaf is.
+    // The deepest subtree to the right of the search path: it contains the next leaf.
     var right: PathTreeNode?
     while !node.isLeaf {
       let index = node.branchIndex(of: bound.span)

@@ -2,18 +2,19 @@
 
 import Synchronization
 
-/// What is said of the durability of records.
+/// A notification about the durability of records.
 package enum Announcement: Sendable, Equatable {
-  /// Up to the record of this number everything is durable, and everybody has been told of it.
+  /// Up to the record of this number everything is durable, and its notifications have been sent.
   case durable(through: UInt64)
-  /// What is not durable by now will never be.
+  /// Records that are not durable by now never will be.
   case failed
 }
 
-/// Telling of changes only when they are durable.
+/// Sending changes only when they are durable.
 ///
-/// A store in memory tells of a commit when it is made. One whose records are written to disk tells of it when somebody says
-/// that they are there: what a crash takes back has then been seen by nobody. Reading is not held back: whoever passes on what
+/// A store in memory sends a commit when it is made. A store whose records are written to disk sends it when its writer
+/// reports them durable: so nobody has seen what a crash undoes. Reads are not held back: a caller that passes on what
+/// it has read first waits until the records made by then (``records``) are announced.
 /// was read waits until the records that there were (``records``) are announced.
 extension PropertyStore {
   /// From now on ``changes`` and the messages of ``signals`` are sent by ``announce(through:)``.
@@ -25,20 +26,20 @@ extension PropertyStore {
     shared.state.withLock { $0.announcements = Announcements(after: record) }
   }
 
-  /// Whether changes are told later than they are made.
+  /// Whether changes are sent later than they are made.
   package var holdsBack: Bool { shared.state.withLock { $0.announcements != nil } }
 
-  /// The number of the last record; 0 in a store that tells everything at once.
+  /// The number of the last record; 0 in a store that sends everything at once.
   package var records: UInt64 { shared.state.withLock { $0.announcements?.records ?? 0 } }
 
-  /// The number of the last record of whose changes everybody has been told; in a store that tells everything at once, that
-  /// of the last durable one.
+  /// The number of the last record whose changes have been sent to all observers; in a store that sends everything at
+  /// once, that of the last durable one.
   package var lastAnnounced: UInt64 {
     let (announced, sink) = shared.state.withLock { ($0.announcements?.announced, $0.sink) }
     return announced ?? sink?.status?.durable ?? 0
   }
 
-  /// Tells of everything up to a record, which is durable now, and then says so to ``announced``.
+  /// Sends everything up to a record, which is durable now, and then reports that through ``announced``.
   ///
   /// To be called by one thread at a time, with numbers that grow.
   package func announce(through record: UInt64) {
@@ -53,10 +54,10 @@ extension PropertyStore {
     announced.send(.durable(through: record))
   }
 
-  /// Says to ``announced`` that nothing more becomes durable.
+  /// Reports through ``announced`` that nothing more becomes durable.
   package func announceFailure() { announced.send(.failed) }
 
-  /// Asks for what was recorded to be durable soon, where that is usually later.
+  /// Requests that what was recorded becomes durable soon, where that is usually delayed.
   ///
   /// - Returns: The number of the last record, which is announced when it is.
   package func hurry() -> UInt64 {
@@ -70,14 +71,14 @@ extension PropertyStore {
 
   // MARK: Epochs
 
-  /// The same place by the name of the present epoch, when it is one of an earlier epoch that is still part of the history;
-  /// otherwise the cursor as it is.
+  /// The same position as a cursor of the present epoch, when it belongs to an earlier epoch that is still part of the
+  /// history; otherwise the cursor unchanged.
   package func present(_ cursor: Cursor) -> Cursor {
     guard cursor.epoch != epoch, let end = ancestors[cursor.epoch], cursor.revision <= end else { return cursor }
     return Cursor(epoch: epoch, revision: cursor.revision)
   }
 
-  /// The same condition by the name of the present epoch.
+  /// The same condition with cursors of the present epoch.
   package func present(_ condition: Condition) -> Condition {
     switch condition {
     case .matches(let cursor): .matches(present(cursor))
@@ -87,6 +88,6 @@ extension PropertyStore {
     }
   }
 
-  /// Whether the cursor is behind the end of an earlier epoch: what it names was lost.
+  /// Whether the cursor is past the end of an earlier epoch: the change it names was lost.
   package func isLost(_ cursor: Cursor) -> Bool { ancestors[cursor.epoch].map { cursor.revision > $0 } ?? false }
 }

@@ -3,13 +3,13 @@
 import Synchronization
 
 extension PropertyStore {
-  /// Expiries and moves in the wheel in one hold of the lock.
+  /// Maximum number of expiries and moves in the wheel per acquisition of the lock.
   private static let expiriesAtATime = 128
 
   /// The number of properties that have a time to live.
   public var expiringCount: Int { shared.state.withLock { $0.judge.leases.count } }
 
-  /// Sees to it that the alarm goes off in time for the next property to end.
+  /// Ensures that the alarm fires in time for the next property to end.
   func setAlarm() {
     var isOurs = false
     while let deadline = shared.state.withLock({ $0.takeAlarm(isOurs: isOurs) }) {

@@ -3,11 +3,11 @@
 package import JSON
 import Synchronization
 
-/// What has to be executed when a holder is gone, kept for whoever sees that: this process, or the one after it.
+/// The operations to execute when a holder is gone, kept for the process that detects that: this one or the next.
 extension PropertyStore {
-  /// Keeps the operations that are to be executed when the holder is gone, instead of those that were kept; nil for none.
+  /// Keeps the operations that are to be executed when the holder is gone, replacing the previous ones; nil for none.
   ///
-  /// The store knows only the text. ``release(_:)`` forgets it.
+  /// The store does not interpret the text. ``release(_:)`` forgets it.
   package func keep(lastOperations operations: JSONText?, of holder: Holder) {
     let old = shared.state.withLock { state in
       let old = state.replica.lastOperations[holder]
@@ -22,7 +22,7 @@ extension PropertyStore {
     shared.state.withLock { $0.replica.lastOperations[holder] }
   }
 
-  /// All that hold something, or for whose end something is kept, in the order in which they were made.
+  /// All holders that hold something or have last operations, in the order in which they were made.
   package var holders: [Holder] {
     let all = shared.state.withLock { Set($0.replica.lastOperations.keys).union($0.judge.leases.holders) }
     return all.sorted { $0.number < $1.number }

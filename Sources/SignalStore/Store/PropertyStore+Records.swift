@@ -3,14 +3,14 @@
 import JSON
 import Synchronization
 
-/// A store as the records of another, or of an earlier one, make it.
+/// A store restored from the records of another, or of an earlier one.
 extension PropertyStore {
   /// All that the store holds, as it is now; O(1).
   package var replica: Replica { shared.state.withLock { $0.replica } }
 
-  /// Hands every record from now on to a sink, which the store keeps, instead of the one that had them before.
+  /// Hands every record from now on to a sink, which the store keeps, replacing the previous one.
   ///
-  /// - Returns: All that the store holds without these records: applying them to it gives what the store has then.
+  /// - Returns: The state of the store before these records: applying them to it gives the state of the store.
   @discardableResult
   package func record(to sink: (any RecordSink)?) -> Replica {
     // The old one is released without the lock.
@@ -23,35 +23,36 @@ extension PropertyStore {
     return replica
   }
 
-  /// How often a formula was not computed, or not to the end, because the budget of its commit was used up.
+  /// How often a formula was skipped or stopped because the budget of its commit was used up.
   package var formulaFailures: Int { shared.state.withLock { $0.judge.formulaFailures } }
 
   // MARK: Restoring
 
-  /// Makes a store that goes on from a replica, at its revision and epoch and with its history.
+  /// Makes a store that continues from a replica, at its revision and epoch and with its history.
   ///
-  /// 1. A property whose time to live is over ends before this returns, with a commit of its own, the first to end first; to
-  ///    the others as much is left as there was, and no more than they were given, whatever the clock says. To that `grace`
-  ///    is added, for renewals that may not have been recorded.
-  /// 2. A timer that was to fire once and is overdue fires as soon as somebody can observe it; one that fires again and again
-  ///    keeps its rhythm, and what it has missed is left out.
-  /// 3. Computed properties are all computed anew, each with the budget of a commit for itself, as nobody waits; where that
-  ///    gives another value, they change in one commit, the first of this store. Then they follow their inputs again. One whose formula no longer
-  ///    compiles keeps its value, as long as it stands, and its error says why.
-  /// 4. What the rules of before, or those of now, call volatile is removed in the same commit, unless it is computed. What else
-  ///    may be another than it was, as its records were omitted, is set anew to the value that it has: all of it when the
-  ///    last records may be missing (`isClean`), and otherwise what somebody who resumes may have seen.
-  /// 5. Holders of before are known (``holders``), but nobody speaks for them: the caller executes what is left to do for
-  ///    each (``lastOperations(of:)``) and releases it.
+  /// 1. A property whose time to live is over ends before this returns, with a commit of its own, in the order of
+  ///    expiry; the others keep their remaining time, and never get more than their full time to live, whatever the
+  ///    clock says. To that `grace` is added, for renewals that may not have been recorded.
+  /// 2. A one-shot timer that is overdue fires as soon as it can be observed; a repeating timer keeps its rhythm, and
+  ///    the intervals it has missed are skipped.
+  /// 3. All computed properties are recomputed, each with the full budget of a commit, as nobody waits; where that
+  ///    gives another value, they change in one commit, the first of this store. Then they follow their inputs again. A
+  ///    property whose formula no longer compiles keeps its value while it is set, and its error says why.
+  /// 4. Properties that the previous or the present rules call volatile are removed in the same commit, unless they are
+  ///    computed. Properties whose value may be stale, as their records were omitted, are set again to the value they
+  ///    have: all of them when the last records may be missing (`isClean`), and otherwise those that a client that
+  ///    resumes may have seen.
+  /// 5. Holders of before are known (``holders``), but have no owner: the caller executes the last operations of each
+  ///    (``lastOperations(of:)``) and releases it.
   ///
   /// - Parameters:
-  ///   - rules: What is omitted from now on.
-  ///   - isClean: Whether the last records are all there.
-  ///   - grace: How much longer each time to live is; for a replica whose last records may be missing.
-  ///   - compile: Makes a formula of its text, as the store knows no language.
+  ///   - rules: The rules by which records are omitted from now on.
+  ///   - isClean: Whether none of the last records is missing.
+  ///   - grace: Added to each time to live, for a replica whose last records may be missing.
+  ///   - compile: Compiles a formula, as the store knows no language.
   ///   - sink: Takes the records from the first of this store on, also those of rule 1.
-  ///   - record: The number of the last record that was made before, when changes are told by ``announce(through:)``; nil
-  ///     when they are told at once.
+  ///   - record: The number of the last record that was made before, when changes are sent by ``announce(through:)``;
+  ///     nil when they are sent at once.
   ///   - ancestors: Of each earlier epoch the last revision that is part of this history.
   package convenience init(
     restoring replica: Replica, limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
@@ -60,7 +61,7 @@ extension PropertyStore {
     clock: @escaping @Sendable () -> Timestamp = { .now },
     compile: (String) throws(FormulaError) -> Formula
   ) {
-    // A clock that begins in 1970 is not believed to be before what has happened.
+    // Ignores a clock that starts in 1970, before the last recorded change.
     let now = Moment(time: max(clock(), replica.time, replica.signals.time), ticks: timers.now)
     var restoration = Restoration(replica, limits: limits)
     restoration.resume(at: now, grace: grace, rules: rules, isClean: isClean, compile)
@@ -77,7 +78,7 @@ extension PropertyStore {
         var units = 0
         return state.end(CollectionOfOne(path), by: .expire, at: now.time, &units, commits)
       }
-      // After what they make necessary: a start that is cut short is made again.
+      // Recorded after the changes that they require, so that an interrupted start is repeated.
       if state.replica.rules != rules { state.apply(.rules(rules)) }
       return [recomputed] + corrected + ended
     }
@@ -89,25 +90,25 @@ extension PropertyStore {
   }
 }
 
-/// Why a formula that was recorded does not compile any more.
+/// The reason a recorded formula no longer compiles.
 package struct FormulaError: Error {
-  /// A sentence for the person whose formula it is.
+  /// A sentence for the author of the formula.
   package let message: String
 
   package init(_ message: String) { self.message = message }
 }
 
-/// What is made of a replica to go on from it.
+/// The work of continuing from a replica.
 private struct Restoration {
   private(set) var state: StoreState
   private(set) var holders: Set<Holder>
-  /// What ended while there was no store, in the order of the ends.
+  /// The properties that expired while there was no store, in the order of expiry.
   private(set) var overdue: [PropertyPath] = []
-  /// What does not outlive a restart.
+  /// The properties that do not survive a restart.
   private(set) var volatile: [StoredValue] = []
-  /// What may be another than it was, some at a time.
+  /// The properties whose value may be stale, in batches.
   private(set) var toSetAnew: [ArraySlice<PropertyPath>] = []
-  /// Most properties that are set anew in one commit.
+  /// Maximum number of properties that are set again in one commit.
   private static let setAtATime = 10_000
   private var replica: Replica
   private let limits: StoreLimits
@@ -119,7 +120,7 @@ private struct Restoration {
     holders = Set(replica.lastOperations.keys)
   }
 
-  /// Makes a judge of what the properties have.
+  /// Makes a judge from the leases and formulas of the properties.
   mutating func resume(
     at now: Moment, grace: Duration, rules: [PersistenceRule], isClean: Bool,
     _ compile: (String) throws(FormulaError) -> Formula
@@ -127,7 +128,7 @@ private struct Restoration {
     var judge = Judge(limits: limits)
     var ended: [(end: Timestamp, path: PropertyPath)] = []
     var uncertain: [PropertyPath] = []
-    // Whoever resumes has seen everything up to there.
+    // A client that can resume has seen everything up to there.
     let floor = isClean ? replica.floor : nil
     for property in StoreSnapshot(epoch: replica.epoch, revision: replica.revision, tree: replica.tree).scan() {
       let isVolatile = property.computation == nil && isVolatile(property.path, rules)
@@ -156,7 +157,7 @@ private struct Restoration {
     if !rules.isEmpty { state.omissions = Omissions(rules) }
   }
 
-  /// Whether a start removes the property: its values were not kept, or are not to be kept over a restart.
+  /// Whether a restart removes the property: its values were not kept, or are not to be kept over a restart.
   private func isVolatile(_ path: PropertyPath, _ rules: [PersistenceRule]) -> Bool {
     [replica.rules, rules].contains { !$0.isEmpty && $0.rule(for: path)?.extent == .volatile }
   }
@@ -180,7 +181,7 @@ private struct Restoration {
           computation: Computation(formula, error: error))))
   }
 
-  /// The timers as they run on, as if they had been set when they were, by the clock of here.
+  /// The timers continued from their original start, converted to the local clock.
   func timers(at now: Moment, on clock: any TimerClock) -> [RunningTimer] {
     replica.timers.values.map { timer in
       let passed = max(0, now.time.milliseconds - timer.start.milliseconds)

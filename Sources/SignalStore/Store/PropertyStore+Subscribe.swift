@@ -2,12 +2,11 @@
 
 import Synchronization
 
-/// What a subscription to a store hands out: the properties as they are, then what happens to them.
+/// What a subscription to a store delivers: the properties as they are, then their changes.
 public enum StoreEvent: Sendable, Equatable {
-  /// A property that is there at the beginning.
+  /// A property of the initial snapshot.
   case snapshot(StoredValue)
-  /// The end of the beginning: everything up to this revision has been handed out, and every change
-  /// after it follows.
+  /// The end of the snapshot: everything up to this revision has been delivered, and every change after it follows.
   case live(Revision)
   /// A change of a property. With `more`, another change of the same transaction follows.
   case change(Change, more: Bool)
@@ -22,7 +21,7 @@ extension PropertyStore {
   ///    is the first.
   /// 2. The changes of a transaction follow each other, all but the last marked with `more`.
   /// 3. The handler never runs twice at a time. The properties and `live` come before `subscribe`
-  ///    returns, on the calling thread; changes that are made meanwhile wait, in memory, and
+  ///    returns, on the calling thread; changes that are made meanwhile are queued in memory, and
   ///    `subscribe` returns when the handler has caught up with them. From then on the delivery rules
   ///    of ``Signal`` hold.
   /// 4. After `cancel` has returned, no call starts on the same thread.
@@ -40,15 +39,15 @@ extension PropertyStore {
 
 /// Joins the snapshot and the changes of one subscription.
 ///
-///     starting ── snapshot handed out, nothing waits ──▶ live
+///     starting ── snapshot delivered, nothing queued ──▶ live
 ///
-/// While it is starting, the thread that subscribes calls the handler, and commits wait; then it is
-/// the thread that delivers ``PropertyStore/changes``, of which there is one at a time.
+/// While it is starting, the subscribing thread calls the handler, and commits are queued; then the thread that
+/// delivers ``PropertyStore/changes`` calls it, of which there is one at a time.
 private final class StoreFeed: Sendable {
   private struct State {
     /// The revision of the snapshot, once the feed is live.
     ///
-    /// Commits up to it have not all been delivered by then, and come late.
+    /// Commits up to it have not all been delivered by then, and arrive late.
     var start: Revision?
     var waiting: [Commit] = []
   }
@@ -80,7 +79,7 @@ private final class StoreFeed: Sendable {
     if let start { handOut(commit, ifAfter: start) }
   }
 
-  /// The commits that have come; nil when there are none, and from then on the feed is live.
+  /// Takes the queued commits; nil when there are none, and from then on the feed is live.
   private func takeWaiting(orGoLiveAfter start: Revision) -> [Commit]? {
     state.withLock { state in
       if state.waiting.isEmpty {
@@ -95,7 +94,7 @@ private final class StoreFeed: Sendable {
 
   private func handOut(_ commit: Commit, ifAfter start: Revision) {
     guard commit.revision > start else { return }
-    // One behind, because only the next match tells that there is more.
+    // Delivered one match late, because only the next match shows that there is more.
     var held: Change?
     for change in commit where patterns.contains(where: { $0.matches(change.path) }) {
       if let held { handler(.change(held, more: true)) }

@@ -3,8 +3,7 @@
 public import JSON
 import Synchronization
 
-/// JSON values addressed by path, with every change numbered, remembered and told to those who
-/// subscribed.
+/// JSON values addressed by path, with every change numbered, recorded and sent to subscribers.
 ///
 ///     let store = PropertyStore()
 ///     let subscription = store.subscribe(match: ["kitchen/**"]) { event in
@@ -17,45 +16,44 @@ import Synchronization
 /// 1. Each change has a revision, one more than the change before; the changes of a transaction have
 ///    one together. Nothing else takes a revision.
 /// 2. An operation or a transaction is executed completely or not at all, and nobody sees a part
-///    of it: not a reader, not a snapshot, not an observer of ``changes``.
+///    of it: no reader, no snapshot, no observer of ``changes``.
 /// 3. Setting a property to the value it has, byte for byte, changes nothing, unless asked to.
-/// 4. ``changes`` sends each commit once, in the order of the revisions. Whoever subscribes to it and
+/// 4. ``changes`` sends each commit once, in the order of the revisions. A caller that subscribes to it and
 ///    then takes a ``snapshot()`` at n gets every commit after n, and ignores those up to n that may
 ///    come as well.
 /// 5. The time of a change is not before that of the change before it, also when the clock is set
 ///    back.
-/// 6. No code of yours is called, and nothing of yours is released, while the lock of the store is
-///    held; but for a ``Formula``, which belongs to the change of its inputs.
+/// 6. No code of yours is called, and no object of yours is released, while the lock of the store is held, except for a
+///    ``Formula``, which is evaluated in the same commit as the change of its inputs.
 /// 7. A computed property has, at every revision, the value that follows from its inputs at that
-///    revision: nobody sees an input without what depends on it. Each is computed once per commit. When
-///    more follows from a commit than ``StoreLimits/formulaUnits`` allows, the rest is `null` and says so.
-/// 8. A property that was given a time to live ends once, not before that time is over and a few
-///    hundredths of a second after it: a change like any other, with the operation `expire` and a
-///    revision of its own. Setting the value that it has, with a time to live, gives it that time
-///    anew and is no change; without one, it stays.
-/// 9. A property that was set for a ``Holder`` ends when the holder is released, if that was the last set of it, and not
-///    otherwise: all that a holder holds goes in one revision, with the operation `release`.
+///    revision: nobody sees an input without its dependents. Each is computed once per commit. When a commit requires
+///    more than ``StoreLimits/formulaUnits`` allows, the remaining ones are `null`, with an error.
+/// 8. A property that was given a time to live expires once, not before that time is over and at most a few hundredths
+///    of a second after it: a change like any other, with the operation `expire` and a revision of its own. Setting an
+///    equal value with a time to live renews it and is no change; without one, the property stays.
+/// 9. A property that was set for a ``Holder`` ends when the holder is released, if that was the last set of it, and
+///    not otherwise: everything that a holder holds ends in one revision, with the operation `release`.
 public final class PropertyStore: Sendable {
-  /// The name of the history that the revisions of this store count in.
+  /// The history that the revisions of this store belong to.
   public let epoch: Epoch
-  /// The limits it keeps.
+  /// The limits it enforces.
   public let limits: StoreLimits
   /// Sends every commit, once it is visible to readers.
   ///
-  /// It can be observed, and only the store sends. An observer without a delivery of its own is called by the thread that
-  /// commits, which in a server is a loop with all its connections: one that takes its time, or waits for a lock that others
-  /// hold for long, belongs on a queue.
+  /// It can be observed, and only the store sends. An observer without a delivery of its own is called by the thread
+  /// that commits, which in a server is a loop with all its connections: a slow observer, or one that waits for a
+  /// contended lock, belongs on a queue.
   public var changes: DerivedSignal<Commit, Never> { commits.readOnly }
-  /// Messages that are no state.
+  /// Messages, which are not part of the properties.
   public let signals: SignalExchange
-  /// What sends messages at a given time.
+  /// Timers that send messages at a given time.
   public let timers: TimerTable
 
-  /// Those who observe ``changes``.
+  /// The signal that ``changes`` observes.
   package let commits: Signal<Commit>
-  /// Sends what is said of the durability of records, by those who keep them.
+  /// Sends notifications about the durability of records, on behalf of their writer.
   package let announced = Signal<Announcement>()
-  /// Of each earlier epoch the last revision that is part of this history.
+  /// For each earlier epoch, the last revision that is part of this history.
   let ancestors: [Epoch: Revision]
   let router: ChangeRouter
 
@@ -64,7 +62,7 @@ public final class PropertyStore: Sendable {
   let timerClock: any TimerClock
   /// The one timer of the store, set to the next tick at which something expires.
   let alarm: Alarm
-  /// For each rule of what is kept the end of its interval.
+  /// For each persistence rule, the timer of its interval.
   let keepers: [Alarm]
   let shared: SharedState
 
@@ -72,8 +70,8 @@ public final class PropertyStore: Sendable {
   ///
   /// - Parameters:
   ///   - epoch: A name that no earlier history of these properties had.
-  ///   - timers: What properties with a time to live end by, and timers fire by.
-  ///   - clock: Tells the time of each change; the system clock unless told otherwise.
+  ///   - timers: The clock of times to live and of timers.
+  ///   - clock: Provides the time of each change; the system clock by default.
   public convenience init(
     epoch: Epoch = .random(), limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
     clock: @escaping @Sendable () -> Timestamp = { .now }
@@ -82,7 +80,7 @@ public final class PropertyStore: Sendable {
     self.init(state, lastHolder: 0, timers: timers, clock: clock)
   }
 
-  /// Makes a store of a state; what the state says of timers and leases is set going by the caller.
+  /// Makes a store from a state; the caller starts its timers and the alarm of its leases.
   init(
     _ state: StoreState, lastHolder: UInt64, ancestors: [Epoch: Revision] = [:], timers: any TimerClock,
     clock: @escaping @Sendable () -> Timestamp
@@ -107,7 +105,7 @@ public final class PropertyStore: Sendable {
   /// The revision of the last change, 0 before the first.
   public var revision: Revision { shared.state.withLock { $0.replica.revision } }
 
-  /// The place of the last change in the history.
+  /// The position of the last change in the history.
   public var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
   /// The number of properties.
@@ -139,10 +137,10 @@ public final class PropertyStore: Sendable {
   /// The commits after a cursor; nil when the history does not reach back to it, or when the cursor
   /// is of another epoch or in the future.
   ///
-  /// - Parameter patterns: What somebody wants to know of: how much else has changed does not matter where the limits give
-  ///   it a share of its own (``StoreLimits/history``). Commits with other changes come as well.
+  /// - Parameter patterns: The properties of interest: how much else has changed does not matter where the limits give
+  ///   them a share of their own (``StoreLimits/history``). Commits with other changes are included as well.
   ///
-  /// To go on from there without a gap, subscribe to ``changes`` first and ignore what comes up to
+  /// To continue from there without a gap, subscribe to ``changes`` first and ignore what comes up to
   /// ``HistorySlice/through``.
   public func changes(since cursor: Cursor, match patterns: [PathPattern] = [.all]) -> HistorySlice? {
     guard cursor.epoch == epoch else { return nil }
@@ -151,12 +149,12 @@ public final class PropertyStore: Sendable {
 
   // MARK: Changing
 
-  /// Gives the property a value, if the condition holds.
+  /// Sets the value of the property, if the condition holds.
   ///
   /// - Parameters:
   ///   - always: Makes a change also when the property has that value already.
-  ///   - ttl: After which the property ends, unless it is set again before; nil lets it stay.
-  ///   - holder: With whose end the property ends, unless it is set again before, by whomever; nil lets it stay.
+  ///   - ttl: The time after which the property expires, unless it is set again before; nil for no expiry.
+  ///   - holder: The holder with which the property ends, unless it is set again before, by anyone; nil for none.
   /// - Throws: ``StoreError/conditionFailed(operation:current:revision:)``,
   ///   ``StoreError/tooManyProperties(limit:)``, ``StoreError/badTimeToLive(operation:limit:)`` or
   ///   ``StoreError/tooManyHeld(operation:limit:)``; nothing is changed then.
@@ -170,7 +168,7 @@ public final class PropertyStore: Sendable {
 
   /// Removes the property, if the condition holds.
   ///
-  /// When there is none, and the condition does not mind, nothing happens: the outcome is
+  /// When there is none, and the condition holds, nothing happens: the outcome is
   /// ``OperationResult/Outcome/unchanged``.
   ///
   /// - Throws: ``StoreError/conditionFailed(operation:current:revision:)``; nothing is changed then.
@@ -183,7 +181,7 @@ public final class PropertyStore: Sendable {
   /// change of an input, in the same commit as that change.
   ///
   /// It cannot be set from then on; ``delete(_:if:)`` frees its path. When the formula fails, the value is `null`, and
-  /// ``StoredValue/computation`` tells why.
+  /// ``StoredValue/computation`` says why.
   ///
   /// - Throws: ``StoreError``; nothing is changed then.
   @discardableResult
@@ -195,7 +193,7 @@ public final class PropertyStore: Sendable {
 
   /// Executes all operations as one change of the store, or none of them.
   ///
-  /// The conditions are judged against the properties as they are before the transaction. No path
+  /// The conditions are evaluated against the properties as they are before the transaction. No path
   /// may occur twice.
   ///
   /// - Throws: ``StoreError`` of the first operation that cannot be executed.
@@ -229,9 +227,10 @@ public final class PropertyStore: Sendable {
 
   /// The time at which operations are executed.
   ///
-  /// The clocks are foreign code, so they are asked before the lock is taken; that of the timers only for a time to live.
+  /// The clocks are foreign code, so they are read before the lock is taken; that of the timers only for a time to
+  /// live.
   private func moment(of operations: some Collection<Operation>) throws(StoreError) -> Moment {
-    // What is longer cannot be reckoned with, whatever the limit says.
+    // A longer time could overflow the arithmetic, whatever the limit says.
     let limit = min(limits.ttlLimit, .seconds(1000 * 366 * 86_400))
     var needsTicks = false
     var index = 0

@@ -2,64 +2,64 @@
 
 package import JSON
 
-/// One step in what a store holds: applying the records of a store in their order to a ``Replica`` gives what the store has.
+/// One step of a store's state: applying the records of a store in order to a ``Replica`` reproduces that state.
 ///
-/// Everything that took judgement (a condition, a limit, a formula, a clock) has been decided when a record is made, so that
-/// applying it takes none. Only a commit takes a revision. A record is a reference or two: making one of a commit allocates
-/// nothing.
+/// All decisions (of a condition, a limit, a formula, a clock) have been made when a record is made, so that applying
+/// it is deterministic. Only a commit takes a revision. A record is a reference or two: making one of a commit
+/// allocates nothing.
 package enum Record: Sendable {
   /// The changes of one revision, with the leases of what was set and the values and failures of what was computed.
   case commit(Commit)
-  /// A property that keeps value, revision and time: its lease was renewed or is over, or its formula fails for another
-  /// reason.
+  /// A property that keeps value, revision and time: its lease was renewed or is over, or its formula now fails for
+  /// another reason.
   case amendment(StoredValue)
-  /// A message that was sent; if it is kept, it takes the place of the one that was, and otherwise removes it.
+  /// A message that was sent; if it is kept, it replaces the kept one of its signal, and otherwise removes it.
   ///
-  /// One that would do neither is not recorded.
+  /// A message that does neither is not recorded.
   case signal(SignalMessage, isKept: Bool)
-  /// A timer was set, or set anew.
+  /// A timer was set or replaced.
   case timer(StoredTimer)
   /// A timer has fired and sent this message, which is not kept; `count` intervals have passed since it was set.
   ///
-  /// One that fires once is gone. One that goes on is recorded only when its message has removed one that was kept.
+  /// A one-shot timer is gone. A repeating one is recorded only when its message has removed one that was kept.
   case timerFired(SignalMessage, count: Int)
   /// A timer was removed before it fired for the last time.
   case timerRemoved(PropertyPath)
-  /// The operations that somebody has to execute when this holder is gone; nil when there are none any more.
+  /// The operations to execute when this holder is gone; nil when there are none any more.
   case lastOperations(Holder, JSONText?)
-  /// As ``commit(_:)``, but after a restart nobody has to know more of it than that its revision was taken.
+  /// As ``commit(_:)``, but a restart need not restore more of it than that its revision was taken.
   case omittedCommit(Commit)
-  /// As ``amendment(_:)``, but after a restart nobody has to know of it.
+  /// As ``amendment(_:)``, but a restart need not restore it.
   case omittedAmendment(StoredValue)
-  /// From here on these rules say what is omitted.
+  /// From here on, records are omitted by these rules.
   case rules([PersistenceRule])
 }
 
-/// Takes the records of a store.
+/// Receives the records of a store.
 package protocol RecordSink: AnyObject, Sendable {
-  /// Takes the next record.
+  /// Appends the next record.
   ///
-  /// It is called under the lock of the store, in the order in which the records were applied: it has to be quick, must not
-  /// use the store, and releases nothing of others.
+  /// It is called under the lock of the store, in the order in which the records were applied: it has to be quick, must
+  /// not use the store, and must not release objects of others.
   func append(_ record: Record)
 
-  /// Why nothing should be written now; nil when it may be. Asked under the lock, so quick as well.
+  /// Why writes are refused now; nil when they are accepted. Called under the lock, so it has to be quick as well.
   var refusal: StorageRefusal? { get }
 
   /// How the records are kept; nil when they are not kept for longer than the process.
   var status: StorageStatus? { get }
 
-  /// Makes what was taken durable as soon as possible, also where that is usually done later.
+  /// Makes what was appended durable as soon as possible, where that is usually delayed.
   func hurry()
 }
 
 extension RecordSink {
-  /// Everything may be written.
+  /// Accepts all writes.
   package var refusal: StorageRefusal? { nil }
 
-  /// Nothing is kept.
+  /// Keeps no records.
   package var status: StorageStatus? { nil }
 
-  /// There is nothing to be done.
+  /// Does nothing.
   package func hurry() {}
 }

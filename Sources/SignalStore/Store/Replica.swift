@@ -2,16 +2,16 @@
 
 package import JSON
 
-/// What a store holds, made of its records and of nothing else.
+/// The state of a store, determined by its records alone.
 ///
 ///     var copy = store.replica
 ///     for record in records { copy.apply(record) }   // what the store has when it has made these
 ///
-/// Applying a record needs no clock, evaluates no formula and decides nothing, so that equal records give equal replicas, on
-/// whatever machine. A value: a copy costs the same with one property as with a million, and while it is kept, the original
-/// copies the parts that it changes.
+/// Applying a record needs no clock, evaluates no formula and decides nothing, so that equal records give equal
+/// replicas, on any machine. A value: copying takes the same time with one property as with a million, and while a copy
+/// exists, the original copies the parts that it changes.
 package struct Replica: Sendable {
-  /// The history that its revisions count in.
+  /// The history that its revisions belong to.
   package let epoch: Epoch
   /// The revision of the last commit.
   package private(set) var revision: Revision
@@ -21,17 +21,17 @@ package struct Replica: Sendable {
   package private(set) var tree = PathTree()
   /// The last message of each signal that keeps it.
   package private(set) var signals = KeptSignals()
-  /// The timers that have not fired for the last time.
+  /// The timers that will fire again.
   package private(set) var timers: [PropertyPath: StoredTimer] = [:]
-  /// What has to be executed when a holder is gone, in a language that the store does not know.
+  /// The operations to execute when a holder is gone, in a language that the store does not know.
   package private(set) var lastOperations: [Holder: JSONText] = [:]
-  /// By which rules the last records have been omitted: what they name may be another than it was.
+  /// The rules by which the last records were omitted: the properties they name may be stale.
   package private(set) var rules: [PersistenceRule] = []
   private(set) var history: History
-  /// About how many bytes the properties take.
+  /// The approximate size of the properties in bytes.
   private(set) var propertyBytes = 0
 
-  /// A replica that is to hold these properties, and whose history begins behind them.
+  /// A replica with these properties, whose history begins after them.
   ///
   /// - Parameters:
   ///   - revision: That of the last commit that is in the properties.
@@ -56,10 +56,10 @@ package struct Replica: Sendable {
     for timer in timers { self.timers[timer.path] = timer }
   }
 
-  /// The commits after a revision, as far as they are kept; nil when some of them are not, or it is in the future.
+  /// The commits after a revision; nil when some of them are no longer kept, or the revision is in the future.
   package func commits(after revision: Revision) -> HistorySlice? { history.slice(after: revision) }
 
-  /// The revision after which somebody may be able to resume.
+  /// The earliest revision after which it may be possible to resume.
   var floor: Revision { history.floor }
 
   /// The properties as they are now; O(1).
@@ -68,11 +68,12 @@ package struct Replica: Sendable {
   /// The commits that are kept.
   package var commits: HistorySlice { history.all }
 
-  /// Makes the step that the record says.
+  /// Applies a record.
   ///
-  /// What it displaces is released here, but for the history; a caller with a lock that minds keeps the rest until later.
+  /// The values it replaces are released here, unless the history keeps them; a caller with a lock that must not
+  /// release them under it keeps the rest until later.
   ///
-  /// - Returns: What the history no longer has room for.
+  /// - Returns: The chunks that no longer fit the history.
   @discardableResult
   package mutating func apply(_ record: Record) -> History.Dropped? {
     switch record {
@@ -90,14 +91,14 @@ package struct Replica: Sendable {
     return nil
   }
 
-  /// Goes on at a later revision: the commits up to it were omitted.
+  /// Advances to a later revision: the commits up to it were omitted.
   package mutating func skip(to revision: Revision) {
     guard revision > self.revision else { return }
     self.revision = revision
     history.skip(to: revision)
   }
 
-  /// About how many bytes a property takes: what the tree and the allocator add to it, its path and its value.
+  /// The approximate size of a property in bytes: overhead of the tree and the allocator, path and value.
   static func cost(of property: StoredValue) -> Int {
     cost(path: property.path.bytes.count, value: property.value.bytes.count)
   }
@@ -124,7 +125,7 @@ package struct Replica: Sendable {
   }
 }
 
-/// The messages of signals that are kept, and the place of the last message that was recorded.
+/// The messages of signals that are kept, and the number and time of the last recorded message.
 package struct KeptSignals: Sendable, Equatable {
   /// The number of the last message that was recorded.
   package private(set) var number: UInt64
@@ -132,7 +133,7 @@ package struct KeptSignals: Sendable, Equatable {
   package private(set) var time: Timestamp
   /// The last message of each signal that keeps it.
   package private(set) var messages: [PropertyPath: SignalMessage] = [:]
-  /// About how many bytes these take.
+  /// The approximate size of these in bytes.
   package private(set) var bytes = 0
 
   package init(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The number of a change within one epoch of a store: 1 for the first, and then without a hole.
+/// The number of a change within one epoch of a store: 1 for the first, and then without gaps.
 ///
 /// The changes of a transaction have one revision together. The revision 0 is that of a store
 /// nothing has been set in.
@@ -8,7 +8,7 @@ public struct Revision: Hashable, Sendable {
   /// The number.
   public let number: UInt64
 
-  /// Makes the revision of that number.
+  /// Makes the revision with that number.
   public init(_ number: UInt64) {
     self.number = number
   }
@@ -21,7 +21,7 @@ extension Revision: Comparable, ExpressibleByIntegerLiteral, CustomStringConvert
   /// Whether `a` is older than `b`; meaningful only within one epoch.
   public static func < (a: Revision, b: Revision) -> Bool { a.number < b.number }
 
-  /// Makes the revision of a literal number.
+  /// Makes a revision from an integer literal.
   public init(integerLiteral number: UInt64) { self.init(number) }
 
   /// The number in decimal digits.

@@ -2,33 +2,33 @@
 
 package import JSON
 
-/// A question about what a property was.
+/// A query of the past values of a property.
 package struct SeriesQuery: Sendable {
-  /// A bound of what is asked for.
+  /// A bound of the queried range.
   package enum Place: Sendable, Equatable {
-    /// From this moment on, or up to it: a change at it is behind the bound.
+    /// A moment; a change at it is after the bound.
     case time(Timestamp)
-    /// Behind the change of this revision.
+    /// Directly after the change of this revision.
     case behind(Revision)
   }
 
   /// The property.
   package let path: PropertyPath
-  /// Where it begins; with a step it is a time, and moved to the beginning of its bucket.
+  /// Where it begins; with a step it is a time, rounded to the beginning of its bucket.
   package let from: Place
   /// Where it ends; nil is now.
   ///
-  /// With a step it is a time, and moved to the end of its bucket.
+  /// With a step it is a time, rounded to the end of its bucket.
   package let to: Place?
-  /// The time of the question: a value that nobody has changed holds until then.
+  /// The time of the query: a value that has not changed since holds until then.
   package let now: Timestamp
-  /// How long a bucket is, in milliseconds; nil asks for the changes themselves.
+  /// The length of a bucket in milliseconds; nil queries the changes themselves.
   package let step: Int64?
-  /// Most rows of the page.
+  /// Maximum number of rows of the page.
   package let limit: Int
-  /// After how many bytes of values a page of changes ends.
+  /// The number of bytes of values after which a page of changes ends.
   package let bytes: Int
-  /// The part of each value that is meant; nil for the whole.
+  /// Selects a part of each value; nil for the whole.
   package let pointer: JSONPointer?
 
   package init(
@@ -48,9 +48,9 @@ package struct SeriesQuery: Sendable {
 
 /// A value in a series.
 package struct SeriesValue: Sendable, Equatable {
-  /// The JSON text; empty when it is longer than what is kept of it.
+  /// The JSON text; empty when it is longer than a series keeps.
   package let text: ArraySlice<UInt8>
-  /// The number that it is; nil when it is none, or not finite.
+  /// The value as a number; nil when it is not a number, or not finite.
   package let number: Double?
 
   package init(_ text: ArraySlice<UInt8>) {
@@ -67,7 +67,7 @@ package struct SeriesChange: Sendable, Equatable {
     case set(SeriesValue)
     /// It is gone.
     case delete
-    /// From here on it is not known what it was.
+    /// From here on its value is not known.
     case gap
   }
 
@@ -82,22 +82,22 @@ package struct SeriesChange: Sendable, Equatable {
   }
 }
 
-/// What a property was during a length of time.
+/// Aggregates of a property over an interval of time.
 ///
-/// A property is a step function of time. Its values in a bucket are the one that it had at the beginning, unless it was
-/// changed at that very moment, and those that it got.
+/// A property is a step function of time. Its values in a bucket are the one that it had at the beginning, unless it
+/// was changed at that very moment, and those that it was set to.
 package struct SeriesBucket: Sendable, Equatable {
   /// The beginning, a whole number of buckets after 1970-01-01T00:00:00Z, in milliseconds.
   package var start: Int64
-  /// How many changes there were, deletions among them.
+  /// The number of changes, including deletions.
   package var count = 0
   /// The least of the numbers.
   package var minimum: Double?
   /// The greatest of them.
   package var maximum: Double?
-  /// The sum of the numbers, each times the milliseconds for which it was there.
+  /// The sum of the numbers, each multiplied by the milliseconds for which it held.
   package var integral = 0.0
-  /// For how many milliseconds there was a number.
+  /// The number of milliseconds for which the value was a number.
   package var known: Int64 = 0
   /// The first value, a number or not.
   package var first: SeriesValue?
@@ -106,11 +106,11 @@ package struct SeriesBucket: Sendable, Equatable {
 
   package init(start: Int64) { self.start = start }
 
-  /// The mean of the numbers, weighted by time; nil when there was none for any time.
+  /// The mean of the numbers, weighted by time; nil when none held for any time.
   package var average: Double? {
     guard known > 0, let minimum, let maximum else { return nil }
     let average = integral / Double(known)
-    // Rounding must not make the mean of one number another one.
+    // Rounding must not make the mean of equal numbers differ from them.
     return average.isFinite ? min(max(average, minimum), maximum) : nil
   }
 }
@@ -119,18 +119,18 @@ package struct SeriesBucket: Sendable, Equatable {
 package struct SeriesPage: Sendable {
   package enum Rows: Sendable {
     case changes([SeriesChange])
-    /// Those in which there was a value or a change.
+    /// The buckets with a value or a change.
     case buckets([SeriesBucket])
   }
 
   package let rows: Rows
-  /// How long the buckets are that it was made of, in milliseconds; nil when it was made of the changes.
+  /// The length of the buckets it was computed from, in milliseconds; nil when computed from the changes.
   package let tier: Int64?
-  /// Where the next page begins; nil when this is the last.
+  /// The beginning of the next page; nil when this is the last.
   package let next: SeriesQuery.Place?
-  /// Up to which revision all changes are in it.
+  /// The revision up to which it includes all changes.
   package let through: Revision
-  /// The last record of the store that is in it.
+  /// The last record of the store that it includes.
   package let record: UInt64
 
   package init(_ rows: Rows, tier: Int64?, next: SeriesQuery.Place?, through: Revision, record: UInt64) {
@@ -146,26 +146,26 @@ package struct SeriesPage: Sendable {
 package enum SeriesRefusal: Error, Equatable, Sendable {
   /// No rule keeps the property.
   case notKept
-  /// There are so many series already, and this is none of them.
+  /// The limit of series is reached, and this property has none.
   case tooManySeries(Int)
   /// The step is not a multiple of any tier; the shortest one, in milliseconds.
   case noTier(shortest: Int64)
-  /// The changes themselves are not kept, and nothing else can tell.
+  /// The changes themselves are not kept, and buckets cannot answer the query.
   case notRaw
-  /// A single bucket has more changes than are looked at.
+  /// A single bucket has more changes than the limit.
   case tooManyChanges(Int)
-  /// So many questions wait that there is no room for another one.
+  /// Too many queries are waiting.
   case busy
   /// What was kept cannot be read.
   case failed
 }
 
-/// What keeps series and answers questions about them, on a thread of its own.
+/// Keeps series and answers queries of them, on a thread of its own.
 package protocol SeriesSource: AnyObject, Sendable {
-  /// Answers a question.
+  /// Answers a query.
   ///
   /// - Parameters:
-  ///   - isAbandoned: Whether nobody waits any more, and `body` need not be called; called on another thread.
+  ///   - isAbandoned: Whether the caller no longer waits, and `body` need not be called; called on another thread.
   ///   - body: Called once, on another thread or on this one.
   func answer(
     _ query: SeriesQuery, unless isAbandoned: @escaping @Sendable () -> Bool,

@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// The state of a store with its lock, which the store shares with its signals and timers: so what they do has one order.
+/// The state of a store with its lock, which the store shares with its signals and timers, so that their effects are in
+/// one order.
 final class SharedState: Sendable {
   let limits: StoreLimits
   let state: Mutex<StoreState>

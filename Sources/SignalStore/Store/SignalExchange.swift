@@ -3,15 +3,15 @@
 public import JSON
 import Synchronization
 
-/// A message that was sent through a signal of a store: something that has happened, and has no value afterwards.
+/// A message that was sent through a signal of a store: an event that leaves no value.
 public struct SignalMessage: Sendable, Equatable {
   /// The path of the signal.
   public let path: PropertyPath
   /// What was sent.
   public let message: JSONText
-  /// When.
+  /// The time at which it was sent.
   public let time: Timestamp
-  /// 1 for the first message of the exchange, and one more for each after it.
+  /// 1 for the first message of the exchange, then consecutive.
   public let number: UInt64
 
   package init(path: PropertyPath, message: JSONText, time: Timestamp, number: UInt64) {
@@ -22,13 +22,13 @@ public struct SignalMessage: Sendable, Equatable {
   }
 }
 
-/// The signals of a store: messages under paths, told to those who listen at that moment.
+/// The signals of a store: messages under paths, sent to the current subscribers.
 ///
 ///     let subscription = store.signals.messages.subscribe { print($0.path, $0.message) }
 ///     try store.signals.send("doorbell", JSONText("front"))        // doorbell "front"
 ///
 /// A signal has no value and no history, and sending takes no revision; a signal and a property may have the same path.
-/// Only when a message asks for it is it kept, as the last one of its signal, for those who come later.
+/// A message is kept only on request, as the last one of its signal, for later subscribers.
 ///
 /// It may be used from any thread. ``messages`` sends each message once, in the order of the numbers.
 public final class SignalExchange: Sendable {
@@ -42,10 +42,10 @@ public final class SignalExchange: Sendable {
     self.clock = clock
   }
 
-  /// Sends a message to everyone who listens.
+  /// Sends a message to all subscribers.
   ///
-  /// - Parameter remember: Keeps it as the last message of the signal, until another one is sent. One that is sent
-  ///   without takes the place of the one that is kept, and is not kept itself.
+  /// - Parameter remember: Keeps it as the last message of the signal, until another one is sent. A message sent
+  ///   without it removes the kept one, and is not kept itself.
   /// - Throws: ``StoreError/tooManyRemembered(limit:)`` when there is no room to keep it; nothing is sent then.
   @discardableResult
   public func send(
@@ -63,7 +63,7 @@ public final class SignalExchange: Sendable {
 
   /// The messages that are kept, in path order, and the number of the last one that was sent.
   ///
-  /// Whoever subscribes to ``messages`` first gets every message after that number, and ignores others.
+  /// A caller that subscribes to ``messages`` first receives every message after that number, and ignores others.
   public func remembered(match patterns: [PathPattern]) -> (messages: [SignalMessage], through: UInt64) {
     let (kept, last) = shared.state.withLock { ($0.replica.signals.messages, $0.lastMessage.number) }
     let matching = kept.values.filter { message in patterns.contains { $0.matches(message.path) } }

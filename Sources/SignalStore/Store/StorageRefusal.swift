@@ -2,13 +2,13 @@
 
 /// Why a store whose records are kept takes no writes at the moment.
 ///
-/// Reading, watching, and what ends by itself go on.
+/// Reads, subscriptions and expiry continue.
 public enum StorageRefusal: Sendable, Equatable {
-  /// There is no room on the disk; it is tried again.
+  /// The disk is full; writing is retried.
   case full
-  /// More is waiting to be written than may wait.
+  /// The queue of records to be written is full.
   case slow
-  /// The disk has failed, and nothing is written any more.
+  /// The disk has failed, and nothing more is written.
   case failed
   /// It was opened for reading only.
   case readOnly
@@ -16,9 +16,9 @@ public enum StorageRefusal: Sendable, Equatable {
 
 /// When a record is made durable.
 package enum StorageSync: Equatable, Sendable {
-  /// At once, together with what else is waiting by then, and before anybody is told of it.
+  /// At once, together with all records waiting by then, and before its notifications are sent.
   case commit
-  /// At most this much later.
+  /// After this interval at most.
   case interval(Duration)
 }
 
@@ -34,15 +34,15 @@ extension StorageSync: CustomStringConvertible {
 
 /// How the records of a store are kept, at one moment.
 package struct StorageStatus: Sendable, Equatable {
-  /// Why nothing should be written; nil when it may be.
+  /// Why writes are refused; nil when they are accepted.
   package var refusal: StorageRefusal?
-  /// The number of the last record that was taken.
+  /// The number of the last record that was appended.
   package var taken: UInt64
-  /// The number of the last record that no crash takes back.
+  /// The number of the last record that a crash cannot undo.
   package var durable: UInt64
-  /// The revision of the last commit that no crash takes back.
+  /// The revision of the last commit that a crash cannot undo.
   package var revision: Revision
-  /// About how many bytes of records wait to be durable.
+  /// The approximate bytes of records that are not durable yet.
   package var queuedBytes: Int
   /// When records become durable; nil when none do.
   package var sync: StorageSync?

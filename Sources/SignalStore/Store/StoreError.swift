@@ -2,7 +2,7 @@
 
 /// Why a store refused to change anything.
 ///
-/// Nothing has been changed, also not by the other operations of the transaction. `operation` is
+/// Nothing has been changed, not even by the other operations of the transaction. `operation` is
 /// the index of the operation at fault, 0 for a single `set` or `delete`.
 public enum StoreError: Error, Equatable, Sendable {
   /// The condition of an operation does not hold.
@@ -20,19 +20,19 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyOperations(limit: Int)
   /// The property is computed, so it cannot be set; deleting it makes its path free.
   case isComputed(operation: Int)
-  /// The formula would read its own value, over these properties: the first and the last are the one to be defined.
+  /// The formula would read its own value, through these properties: the first and the last are the one to be defined.
   case cycle(operation: Int, [PropertyPath])
   /// There would be more computed properties than ``StoreLimits/computedProperties`` allows.
   case tooManyComputed(operation: Int, limit: Int)
   /// The formula has more inputs than ``StoreLimits/formulaInputs``.
   case tooManyInputs(operation: Int, limit: Int)
-  /// The formula would make a row of computed properties, each reading the one before, that is longer than
+  /// The formula would make a chain of computed properties, each reading the one before, that is longer than
   /// ``StoreLimits/formulaDepth``.
   case tooDeep(operation: Int, limit: Int)
-  /// Putting the computed properties in order would exceed ``StoreLimits/formulaUnits``: the transaction defines too many, or
+  /// Ordering the computed properties would exceed ``StoreLimits/formulaUnits``: the transaction defines too many, or
   /// too many depend on them.
   case tooMuchFormulaWork(operation: Int)
-  /// The time to live of the operation is not longer than nothing, or longer than ``StoreLimits/ttlLimit``.
+  /// The time to live of the operation is not positive, or longer than ``StoreLimits/ttlLimit``.
   case badTimeToLive(operation: Int, limit: Duration)
   /// The holder would hold more properties than ``StoreLimits/heldProperties``.
   case tooManyHeld(operation: Int, limit: Int)
@@ -41,7 +41,7 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyRemembered(limit: Int)
   /// There would be more timers than ``StoreLimits/timers``.
   case tooManyTimers(limit: Int)
-  /// What is written could not be kept.
+  /// The change could not be recorded.
   case notKept(StorageRefusal)
   /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/ttlLimit``.
   case badTimer(shortest: Duration, longest: Duration)

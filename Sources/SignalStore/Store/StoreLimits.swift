@@ -5,60 +5,59 @@
 /// How long a path may be is in ``PathLimits``; how large a value may be is decided where it is
 /// parsed.
 public struct StoreLimits: Equatable, Sendable {
-  /// Most properties; 1 000 000 unless told otherwise.
+  /// Maximum number of properties; 1 000 000 by default.
   ///
   /// A property takes about 180 bytes beside its path and its value.
   public var properties: Int
-  /// Most bytes of all properties: their paths, their values, and 180 for each; no limit unless told otherwise.
+  /// Maximum number of bytes of all properties: their paths, their values, and 180 for each; no limit by default.
   public var propertyBytes: Int
-  /// Most operations of one transaction; 1000 unless told otherwise.
+  /// Maximum number of operations of one transaction; 1000 by default.
   ///
   /// Other writers and readers wait while it is applied.
   public var transactionOperations: Int
-  /// Most changes that are kept for those who resume; 100 000 unless told otherwise.
+  /// Maximum number of changes that are kept for resuming; 100 000 by default.
   ///
-  /// With 0 nobody can resume.
+  /// With 0, resuming is impossible.
   public var historyChanges: Int
-  /// Most bytes that these changes may keep alive; 64 MiB unless told otherwise.
+  /// Maximum number of bytes that these changes may keep alive; 64 MiB by default.
   public var historyBytes: Int
-  /// How much of both the changes of some properties may take, the first that matches; those of all others have the rest.
+  /// The shares of both for the changes of some properties, by the first match; all others use the rest.
   ///
-  /// None unless told otherwise, at most 16, and less than 100 percent together.
+  /// None by default, at most 16, and less than 100 percent together.
   public var history: [HistoryShare]
-  /// Most computed properties; 5000 unless told otherwise.
+  /// Maximum number of computed properties; 5000 by default.
   ///
-  /// Those that depend on a change, directly or not, are computed with it while others wait: as many as ``formulaUnits``
-  /// and ``formulaBytes`` allow.
+  /// Those that depend on a change, directly or not, are computed with it while others wait: as many as
+  /// ``formulaUnits`` and ``formulaBytes`` allow.
   public var computedProperties: Int
-  /// Most properties that the formula of one computed property may read; 64 unless told otherwise.
+  /// Maximum number of properties that the formula of one computed property may read; 64 by default.
   public var formulaInputs: Int
-  /// Most computed properties in a row of which each reads the one before; 100 unless told otherwise.
+  /// Maximum number of computed properties in a chain, each reading the one before; 100 by default.
   public var formulaDepth: Int
-  /// What the formulas that follow from one commit may cost together, in units of 25 ns at most; 200 000 unless told
-  /// otherwise.
+  /// The budget that the formulas computed for one commit share, in units of 25 ns at most; 200 000 by default.
   ///
-  /// Others wait meanwhile: about 5 ms with the default. One that no longer fits is `null`, with an error that says so; a
-  /// transaction that defines more than can be put in order is refused.
+  /// Others wait meanwhile: about 5 ms with the default. A formula that no longer fits is `null`, with an error that
+  /// says so; a transaction that defines more than can be ordered within it is refused.
   public var formulaUnits: Int
-  /// How many bytes their values may have together; 1 MiB unless told otherwise.
+  /// Maximum number of bytes of their values together; 1 MiB by default.
   public var formulaBytes: Int
 
-  /// Longest time to live of a property, and longest time of a timer; 365 days unless told otherwise.
+  /// Maximum time to live of a property, and longest time of a timer; 365 days by default.
   public var ttlLimit: Duration
-  /// Most properties that one ``Holder`` may hold; 1000 unless told otherwise.
+  /// Maximum number of properties that one ``Holder`` may hold; 1000 by default.
   ///
   /// They end in one revision: other writers and readers wait while it is applied.
   public var heldProperties: Int
-  /// Most signals whose last message is kept; 10 000 unless told otherwise.
+  /// Maximum number of signals whose last message is kept; 10 000 by default.
   public var rememberedSignals: Int
-  /// Most bytes of these messages; 64 MiB unless told otherwise.
+  /// Maximum number of bytes of these messages; 64 MiB by default.
   public var rememberedBytes: Int
-  /// Most timers; 10 000 unless told otherwise.
+  /// Maximum number of timers; 10 000 by default.
   public var timers: Int
-  /// Shortest interval of a timer that fires again and again; 10 ms unless told otherwise.
+  /// Minimum interval of a timer that fires again and again; 10 ms by default.
   public var timerInterval: Duration
 
-  /// Limits with the defaults, or with those given instead.
+  /// Limits with the defaults, except for those given.
   public init(
     properties: Int = 1_000_000, propertyBytes: Int = .max, transactionOperations: Int = 1000,
     historyChanges: Int = 100_000,

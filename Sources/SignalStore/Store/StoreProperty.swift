@@ -21,7 +21,7 @@ public enum StorePropertyError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// A property of a store as one of a Swift type: setting it sets the store, and what happens there is told here.
+/// A property of a store with a Swift type: setting it sets the store, and its changes there are sent here.
 ///
 /// ```swift
 /// let temperature = store.property("kitchen/temperature", as: Double.self)
@@ -30,25 +30,25 @@ public enum StorePropertyError: Error, Sendable, CustomStringConvertible {
 /// try store.set("kitchen/temperature", JSONText(validating: "22"))   // 22.0
 /// ```
 ///
-/// 1. Its value is what the store has now, nil when there is nothing at the path or something of another shape; then
-///    ``error`` says what.
-/// 2. Every change at the path is told once, in the order of the revisions, whoever made it; to observers the delivery rules
-///    of ``Property`` apply, 13 excepted: a set that does not change the JSON text is no set, because it is none for the
-///    store.
+/// 1. Its value is what the store has now, nil when there is no value at the path or one of another shape; then
+/// ``error`` says why.
+/// 2. Every change at the path is sent once, in the order of the revisions, whoever made it; to observers the delivery
+///    rules of ``Property`` apply, except 13: a set that does not change the JSON text has no effect, because it is
+///    none for the store.
 /// 3. Setting nil removes the property from the store.
-/// 4. What cannot be read or written is told through ``error`` and ``errors``, and changes nothing. It never stops the program.
+/// 4. What cannot be read or written is reported through ``error`` and ``errors``, and changes nothing. It never traps.
 ///
-/// It keeps its store. Several of them for one path are independent of each other and agree.
+/// It keeps its store alive. Several of them for one path are independent of each other and agree.
 public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
-  /// What is sent: the values, nil for none.
+  /// The values it sends; nil for none.
   public typealias Message = Value?
 
-  /// Where it is in the store.
+  /// Its path in the store.
   public let path: PropertyPath
   /// The store.
   public let store: PropertyStore
 
-  /// What was found at a revision of the store.
+  /// The result of a read at a revision of the store.
   private struct Reading: Sendable {
     var revision: Revision
     var stored: StoredValue?
@@ -57,9 +57,9 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     var value: Value? { if case .success(let value) = outcome { value } else { nil } }
   }
 
-  /// Follows the store; never behind what observers have been told.
+  /// Follows the store; never older than what observers have received.
   private let mirror: Property<Reading>
-  /// Kept, because the store does not.
+  /// Kept alive here, because the store does not.
   private let feed: Signal<Change>
   private let failures = Signal<StorePropertyError>()
   private let bag = SubscriptionBag()
@@ -69,7 +69,7 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     self.path = path
     let mirror = Property(Self.read(store, path), skipping: { $0.revision >= $1.revision })
     self.mirror = mirror
-    // First the subscription, then a look at the store: what is committed between comes twice, and is recognized by its
+    // Subscribes first, then reads the store: what is committed between the two comes twice, and is recognized by its
     // revision.
     feed = store.router.changes(at: path)
     bag.insert(
@@ -99,9 +99,9 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     }
   }
 
-  /// What the store has now: read there, because another thread may just be delivering the change of this one.
+  /// What the store has now: read there, because another thread may still be delivering a change made by this one.
   ///
-  /// In a transaction what that has set, which the store gets at its end.
+  /// In a transaction, what that has set, which the store receives at its end.
   private var current: Reading {
     let known = mirror.value
     if let text = StoreTransaction.current(of: store, isMade: false)?.text(at: path) {
@@ -116,7 +116,7 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
 
   /// The value in the store; nil when there is none, or one of another shape.
   ///
-  /// Setting it sets the store, nil removes it there; ``set(_:)`` throws what this tells through ``errors``.
+  /// Setting it sets the store, nil removes it there; ``set(_:)`` throws what this reports through ``errors``.
   public var value: Value? {
     get { current.value }
     set {
@@ -124,20 +124,21 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     }
   }
 
-  /// Why there is no value; nil when there is one, and when there is nothing at the path.
+  /// Why there is no value; nil when there is one, and when there is no property at the path.
   public var error: StorePropertyError? {
     if case .failure(let error) = current.outcome { error } else { nil }
   }
 
-  /// Tells of values of another shape that come into the store, and of sets through ``value`` that failed.
+  /// Sends an error for each value of another shape that is set in the store, and for each failed set of ``value``.
   public var errors: DerivedSignal<StorePropertyError, Never> { failures.readOnly }
 
   /// Sets the store; nil removes the property there.
   ///
-  /// In a ``withTransaction(_:)`` the store gets all that is set there through properties at its end, as one transaction of
-  /// its own, which it carries out completely or not at all. What it refuses then is told through ``errors``.
+  /// In a ``withTransaction(_:)`` the store receives everything set there through properties at its end, as one
+  /// transaction of its own, which it executes completely or not at all. A refusal is then reported through ``errors``.
   ///
-  /// - Throws: ``StorePropertyError/notEncodable(reason:)`` or ``StorePropertyError/refused(_:)``; nothing is changed then.
+  /// - Throws: ``StorePropertyError/notEncodable(reason:)`` or ``StorePropertyError/refused(_:)``; nothing is changed
+  ///   then.
   public func set(_ value: Value?) throws(StorePropertyError) {
     let text = try text(of: value)
     if let transaction = StoreTransaction.current(of: store, isMade: true) {
@@ -146,10 +147,10 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     try apply(text, if: .any)
   }
 
-  /// Changes the value as one step that no other change of the store can come between.
+  /// Changes the value atomically: no other change of it can come between.
   ///
-  /// `change` may run again, on a newer value. What fails is told through ``errors``, and nothing is changed. In a
-  /// ``withTransaction(_:)`` it runs once, on the value of then; what others set until its end is overwritten.
+  /// `change` may run again, on a newer value. A failure is reported through ``errors``, and nothing is changed. In a
+  /// ``withTransaction(_:)`` it runs once, on the value at that time; what others set until its end is overwritten.
   public func modify(_ change: (inout Value?) -> Void) {
     if Transaction.current != nil {
       var value = value
@@ -161,7 +162,7 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
       let reading = current
       var value = reading.value
       change(&value)
-      // The property as it was read, not the revision of the whole store: others may change meanwhile.
+      // The property as it was read, not the revision of the whole store: others may change it meanwhile.
       let condition: Condition =
         reading.stored.map { .matches(Cursor(epoch: store.epoch, revision: $0.revision)) } ?? .absent
       do throws(StorePropertyError) {
@@ -173,11 +174,11 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     }
   }
 
-  /// Puts the values into `sink`.
+  /// Sends the values to `sink`.
   public func attach(from start: StartingPoint, _ sink: Sink<Value?, Never>) -> Subscription {
     let link = Link()
     link.hold(mirror.subscribe(from: start) { sink.message($0.value) })
-    // The subscription keeps the source, as that to any other property does.
+    // The subscription keeps the source alive, as with any other property.
     link.onEnd { withExtendedLifetime(self) {} }
     return link.token()
   }
@@ -185,7 +186,7 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
   /// How many observers are subscribed.
   public var observerCount: Int { mirror.observerCount - 1 }
 
-  /// This property with `missing` in the place of no value: reading never gives nil.
+  /// This property with `missing` in place of no value, so that reading never returns nil.
   public func defaulting(to missing: Value) -> WritableProperty<Value> {
     WritableProperty(
       value: { self.value ?? missing },
@@ -212,7 +213,7 @@ public final class StoreProperty<Value: Codable & Sendable>: WritableSource {
     }
   }
 
-  /// What an error of a `Codable` type says, with its place.
+  /// The description of an error of a `Codable` type, with its coding path.
   private static func reason(_ error: any Error) -> String {
     let context: (path: [any CodingKey], text: String)? =
       switch error {
@@ -240,7 +241,7 @@ extension StoreProperty: Overridable {
 }
 
 extension PropertyStore {
-  /// The property at a path as one of a Swift type.
+  /// The property at a path, with a Swift type.
   public func property<Value: Codable & Sendable>(
     _ path: PropertyPath, as type: Value.Type = Value.self
   ) -> StoreProperty<Value> {

@@ -2,12 +2,12 @@
 
 /// All properties of a store as they were at one revision.
 ///
-/// A value that never changes. It costs the same to take with one property as with a million; while
+/// An immutable value. Taking it costs the same with one property as with a million; while
 /// it is kept, the store copies the parts of its tree that it changes.
 public struct StoreSnapshot: Sendable {
-  /// The history that the revision counts in.
+  /// The history that the revision belongs to.
   public let epoch: Epoch
-  /// The revision of the last change that is in the snapshot.
+  /// The revision of the last change that the snapshot includes.
   public let revision: Revision
   private let tree: PathTree
 
@@ -17,7 +17,7 @@ public struct StoreSnapshot: Sendable {
     self.tree = tree
   }
 
-  /// The place of the snapshot in the history.
+  /// The position of the snapshot in the history.
   public var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
   /// The number of properties.
@@ -33,14 +33,14 @@ public struct StoreSnapshot: Sendable {
     tree.value(at: bytes)
   }
 
-  /// The properties that match one of the patterns, in path order, from behind `after` on.
+  /// The properties that match one of the patterns, in path order, after `after`.
   ///
   /// - Parameter after: Any path, whether there is a property or not; nil for the beginning.
   public func scan(match patterns: [PathPattern] = [.all], after: PropertyPath? = nil) -> PropertyScan {
     PropertyScan(tree, matching: patterns, after: after)
   }
 
-  /// Up to `limit` properties that match one of the patterns, in path order, from behind `after` on.
+  /// Up to `limit` properties that match one of the patterns, in path order, after `after`.
   public func list(match patterns: [PathPattern] = [.all], after: PropertyPath? = nil, limit: Int) -> PropertyPage {
     var scan = scan(match: patterns, after: after)
     var properties: [StoredValue] = []
@@ -50,12 +50,12 @@ public struct StoreSnapshot: Sendable {
   }
 }
 
-/// A part of a list of properties.
+/// A page of a list of properties.
 public struct PropertyPage: Sendable, Equatable {
   /// The properties, in path order.
   public let properties: [StoredValue]
-  /// Where the next part continues: its `after`.
+  /// The `after` of the next page.
   ///
-  /// Nil when this part is the last.
+  /// Nil when this page is the last.
   public let next: PropertyPath?
 }

@@ -2,21 +2,21 @@
 
 import JSON
 
-/// What the lock of a store guards: a ``Replica``, and the ``Judge`` that decides what becomes of it.
+/// The state guarded by the lock of a store: a ``Replica``, and the ``Judge`` that decides its changes.
 ///
-/// Each operation is judged first and applied afterwards, as a ``Record``, so that a refusal finds nothing to undo.
-/// Everything here runs under the lock: no observer is called, and what a change displaces is handed out to be released
-/// later.
+/// Each operation is judged first and applied afterwards, as a ``Record``, so that a refusal has nothing to undo.
+/// Everything here runs under the lock: no observer is called, and the values that a change replaces are returned to be
+/// released later.
 struct StoreState: Sendable {
   private(set) var replica: Replica
   private(set) var judge: Judge
-  /// The timers of the replica that run here.
+  /// The timers of the replica that run in this process.
   var running: [PropertyPath: RunningTimer] = [:]
-  /// Takes the records, if somebody wants them.
+  /// Receives the records, if set.
   var sink: (any RecordSink)?
-  /// What is told later; nil when everything is told at once.
+  /// The notifications sent later; nil when everything is sent at once.
   var announcements: Announcements?
-  /// What of the records is kept over a restart; nil when everything is.
+  /// Which records are kept over a restart; nil when all are.
   var omissions: Omissions?
   /// The number and the time of the last message, recorded or not.
   private(set) var lastMessage: (number: UInt64, time: Timestamp)
@@ -25,9 +25,9 @@ struct StoreState: Sendable {
     self.init(Replica(epoch: epoch, limits: limits), Judge(limits: limits))
   }
 
-  /// Goes on with a replica.
+  /// Continues from a replica.
   ///
-  /// - Parameter judge: One that was made of this replica.
+  /// - Parameter judge: A judge that was made from this replica.
   init(_ replica: Replica, _ judge: Judge) {
     self.replica = replica
     self.judge = judge
@@ -36,7 +36,7 @@ struct StoreState: Sendable {
 
   // MARK: Records
 
-  /// Applies a record that is no commit.
+  /// Applies a record other than a commit.
   mutating func apply(_ record: Record) {
     hand(record)
     replica.apply(record)
@@ -47,7 +47,7 @@ struct StoreState: Sendable {
     announcements?.count()
   }
 
-  /// Applies a commit and hands it to `changes`.
+  /// Applies a commit and enqueues it in `changes`.
   private mutating func apply(_ commit: Commit, _ changes: Signal<Commit>) -> History.Dropped? {
     hand(omissions?.omits(commit) == true ? .omittedCommit(commit) : .commit(commit))
     // Under the lock, so that commits are delivered in the order of their revisions.
@@ -60,7 +60,7 @@ struct StoreState: Sendable {
     return draft.commit.flatMap { apply($0, changes) }
   }
 
-  /// Gives a property another lease, or another reason of failure.
+  /// Replaces the lease or the error of a property.
   private mutating func amend(_ property: StoredValue) {
     let isOmitted =
       omissions != nil
@@ -68,7 +68,7 @@ struct StoreState: Sendable {
     apply(isOmitted ? .omittedAmendment(property) : .amendment(property))
   }
 
-  /// Refuses what could not be kept.
+  /// Refuses changes that could not be recorded.
   func checkStorage() throws(StoreError) {
     if let refusal = sink?.refusal { throw .notKept(refusal) }
   }
@@ -143,12 +143,12 @@ struct StoreState: Sendable {
     return (TransactionResult(revision: replica.revision, results: results), dropped)
   }
 
-  /// Removes what does not outlive a restart and computes every computed property anew, all in one revision, if there is
-  /// anything to be changed.
+  /// Removes properties that do not survive a restart and recomputes every computed property, all in one revision, if
+  /// anything changes.
   ///
-  /// Each formula may cost what those of a commit may cost together: for a store that nobody waits for yet.
+  /// Each formula may use the budget that those of a commit share: for a store that nobody waits for yet.
   ///
-  /// - Parameter volatile: What is removed.
+  /// - Parameter volatile: The properties to be removed.
   /// - Returns: What is to be released without the lock.
   mutating func computeAll(
     removing volatile: [StoredValue], at now: Timestamp, _ changes: Signal<Commit>
@@ -161,7 +161,7 @@ struct StoreState: Sendable {
     return apply(draft, changes)
   }
 
-  /// Sets properties once more to what they have, in one revision, as somebody may have been told of another value.
+  /// Sets properties again to their values, in one revision, as observers may have received other ones.
   ///
   /// - Returns: What is to be released without the lock.
   mutating func setAnew(
@@ -178,9 +178,9 @@ struct StoreState: Sendable {
 
   // MARK: Leases
 
-  /// Ends properties whose time is over, each with a revision of its own, as far as the budget goes.
+  /// Ends properties whose time is over, each with a revision of its own, until the budget is used up.
   ///
-  /// - Returns: Whether there is nothing left to do at that time, and what is to be released without the lock.
+  /// - Returns: Whether nothing is left to expire at that time, and what is to be released without the lock.
   mutating func expire(
     at now: Moment, budget: Int, _ changes: Signal<Commit>
   ) -> (isDone: Bool, dropped: [History.Dropped]) {
@@ -190,15 +190,15 @@ struct StoreState: Sendable {
     var dropped: [History.Dropped] = []
     while let path = judge.leases.takeExpired(at: now, budget: &budget) {
       if let excess = end(CollectionOfOne(path), by: .expire, at: now.time, &units, changes) { dropped.append(excess) }
-      // What follows from these is computed while others wait, too.
+      // Their dependents are computed while others wait, too.
       if units < most * 3 / 4 { return (false, dropped) }
     }
     return (budget > 0, dropped)
   }
 
-  /// Ends what a holder holds, in one revision, and forgets what was to be executed at its end.
+  /// Ends the properties of a holder, in one revision, and removes its last operations.
   ///
-  /// - Returns: How many properties have ended, and what is to be released without the lock.
+  /// - Returns: How many properties ended, and what is to be released without the lock.
   mutating func release(
     _ holder: Holder, at now: Timestamp, _ changes: Signal<Commit>
   ) -> (count: Int, dropped: History.Dropped?) {
@@ -211,7 +211,7 @@ struct StoreState: Sendable {
 
   /// Ends properties in one revision.
   ///
-  /// - Parameter units: Goes down by what the formulas have spent.
+  /// - Parameter units: Decreased by the cost of the formulas.
   mutating func end(
     _ paths: some Collection<PropertyPath>, by op: Change.Operation, at now: Timestamp, _ units: inout Int,
     _ changes: Signal<Commit>
@@ -227,17 +227,17 @@ struct StoreState: Sendable {
     return apply(draft, changes)
   }
 
-  /// When the store has to be woken next, if that is before the alarm that is set; the caller then sets it.
+  /// The time for which the alarm has to be set, if that is before the present one; the caller then sets it.
   mutating func takeAlarm(isOurs: Bool) -> Duration? { judge.leases.takeAlarm(isOurs: isOurs) }
 
-  /// The alarm has gone off.
+  /// Notes that the alarm has fired.
   mutating func alarmIsOver() { judge.leases.alarmIsOver() }
 
   // MARK: Signals
 
-  /// Sends a message that is kept on request.
+  /// Sends a message, which is kept on request.
   ///
-  /// One that is neither kept nor displaces one that is makes no record, so a disk that is full does not matter to it.
+  /// One that is neither kept nor replaces a kept one makes no record, so it can be sent while the disk is full.
   mutating func send(
     _ path: PropertyPath, _ message: JSONText, isKept: Bool, at now: Timestamp, _ messages: Signal<SignalMessage>
   ) throws(StoreError) -> (sent: SignalMessage, displaced: SignalMessage?) {
@@ -260,19 +260,19 @@ struct StoreState: Sendable {
     return (sent, displaced)
   }
 
-  /// Refuses messages while too many wait to be told.
+  /// Refuses messages while too many wait to be sent.
   private func checkAnnouncements() throws(StoreError) {
     if announcements?.isFull == true { throw .notKept(sink?.refusal ?? .slow) }
   }
 
-  /// Under the lock, so that messages are delivered in the order of their numbers.
+  /// Sends a message, under the lock, so that messages are delivered in the order of their numbers.
   private mutating func announce(_ message: SignalMessage, isRecorded: Bool, _ messages: Signal<SignalMessage>) {
     lastMessage = (message.number, message.time)
-    // What has no record is told with those before it: a watcher of both learns in the order in which it happened.
+    // Without a record, it is sent after those before it, so that an observer of both sees them in order.
     if announcements?.keep(message, isRecorded: isRecorded) != true { messages.enqueue(message) }
   }
 
-  /// The next message of all.
+  /// The next message, numbered and timestamped.
   private func next(_ path: PropertyPath, _ message: JSONText, at now: Timestamp) -> SignalMessage {
     SignalMessage(path: path, message: message, time: max(lastMessage.time, now), number: lastMessage.number + 1)
   }
@@ -283,9 +283,9 @@ struct StoreState: Sendable {
 
   // MARK: Timers
 
-  /// Begins a timer in the place of the one that is there.
+  /// Starts a timer, replacing the one at its path.
   ///
-  /// - Returns: That one, to be stopped without the lock.
+  /// - Returns: The replaced timer, to be stopped without the lock.
   mutating func start(_ timer: RunningTimer, message: JSONText) throws(StoreError) -> RunningTimer? {
     try checkStorage()
     guard running[timer.path] != nil || running.count < judge.limits.timers else {
@@ -296,9 +296,9 @@ struct StoreState: Sendable {
     return running.updateValue(timer, forKey: timer.path)
   }
 
-  /// Sends the message of a timer whose time has come, if it is still the one at its path.
+  /// Sends the message of a timer that is due, if it is still the one at its path.
   ///
-  /// One that goes on makes no record, unless its message displaces one that is kept: where it is follows from its start.
+  /// A repeating timer makes no record, unless its message replaces a kept one: its phase follows from its start.
   ///
   /// - Parameter ticks: The time by the clock of the timers.
   /// - Returns: What is to be released without the lock; nil when nothing was sent.
@@ -309,7 +309,7 @@ struct StoreState: Sendable {
     let displaced = kept(at: timer.path)
     let isLast = if case .every = timer.schedule { false } else { true }
     let isRecorded = isLast || displaced != nil
-    // Nobody can be refused: what there is no room for is left out, like what a timer misses while there is no server.
+    // There is no caller to refuse: without room, the message is skipped, like those due while no server runs.
     if !isRecorded, announcements?.isFull == true { return (nil, stored) }
     let sent = next(timer.path, stored.message, at: now)
     if isRecorded { apply(.timerFired(sent, count: timer.count(at: ticks))) }
@@ -320,7 +320,7 @@ struct StoreState: Sendable {
 
   /// Removes a timer.
   ///
-  /// - Returns: What ran, to be stopped without the lock.
+  /// - Returns: The running timer, to be stopped without the lock.
   mutating func removeTimer(_ path: PropertyPath) -> RunningTimer? {
     guard let timer = running.removeValue(forKey: path) else { return nil }
     apply(.timerRemoved(path))

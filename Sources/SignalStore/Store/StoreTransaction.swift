@@ -3,13 +3,13 @@
 import JSON
 import Synchronization
 
-/// What a ``withTransaction(_:)`` sets in one store through properties: one transaction of the store, at its end.
+/// The sets of a ``withTransaction(_:)`` in one store: one transaction of the store, at its end.
 final class StoreTransaction: TransactionStep {
-  /// A set, or with nil in the place of the text a removal.
+  /// A set, or a removal when the text is nil.
   private struct Entry: Sendable {
     let path: PropertyPath
     var text: JSONText?
-    /// Told when the store refuses.
+    /// Notified when the store refuses.
     var failures: Signal<StorePropertyError>
   }
 
@@ -18,16 +18,16 @@ final class StoreTransaction: TransactionStep {
 
   private init(_ store: PropertyStore) { self.store = store }
 
-  /// That of the transaction that the caller is in; nil outside of any.
+  /// The one of the caller's current transaction; nil outside of any.
   ///
-  /// - Parameter isMade: Whether one is made when the transaction has set nothing in this store yet.
+  /// - Parameter isMade: Whether to make one when the transaction has set nothing in this store yet.
   static func current(of store: PropertyStore, isMade: Bool) -> StoreTransaction? {
     guard let transaction = Transaction.current else { return nil }
     if isMade, transaction.step(for: store) == nil { transaction.add(StoreTransaction(store), for: store) }
     return transaction.step(for: store) as? StoreTransaction
   }
 
-  /// Notes a set; a later one of the same property takes its place.
+  /// Records a set; it replaces an earlier one of the same property.
   func set(_ path: PropertyPath, _ text: JSONText?, failures: Signal<StorePropertyError>) {
     entries.withLock { entries in
       if let index = entries.firstIndex(where: { $0.path == path }) {
@@ -39,7 +39,7 @@ final class StoreTransaction: TransactionStep {
     }
   }
 
-  /// What has been set: nil when nothing was, nil inside for a removal.
+  /// What has been set: nil when nothing was, an inner nil for a removal.
   func text(at path: PropertyPath) -> JSONText?? {
     entries.withLock { entries in entries.first { $0.path == path }.map(\.text) }
   }

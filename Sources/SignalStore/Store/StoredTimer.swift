@@ -2,7 +2,7 @@
 
 package import JSON
 
-/// A timer as it is recorded: all that a store has to know to go on with it after a restart.
+/// A timer as it is recorded: all that a store needs to continue it after a restart.
 package final class StoredTimer: Sendable {
   /// Its path, and that of the signal it sends.
   package let path: PropertyPath
@@ -10,7 +10,7 @@ package final class StoredTimer: Sendable {
   package let schedule: TimerSchedule
   /// What it sends.
   package let message: JSONText
-  /// When its time began.
+  /// When it was started.
   package let start: Timestamp
   /// How many intervals had passed when it fired last; 0 before.
   package let count: Int
@@ -23,7 +23,7 @@ package final class StoredTimer: Sendable {
     self.count = count
   }
 
-  /// The timer when it has fired; nil when that was the last time.
+  /// The timer after it has fired; nil when that was the last time.
   package func fired(count: Int) -> StoredTimer? {
     guard case .every = schedule else { return nil }
     return StoredTimer(path: path, schedule: schedule, message: message, start: start, count: count)
@@ -32,11 +32,11 @@ package final class StoredTimer: Sendable {
 
 /// A timer that runs in this process.
 ///
-/// Setting the timer anew makes another one, so that an alarm that goes off late is told from that of the present timer.
+/// Setting the timer again makes another one, so that a late alarm is not mistaken for that of the present timer.
 final class RunningTimer: Sendable {
   let path: PropertyPath
   let schedule: TimerSchedule
-  /// When its time began, by the clock of the timers and by the one that people read.
+  /// When it was started, by the clock of the timers and by the wall clock.
   let start: (ticks: Duration, time: Timestamp)
   let alarm: Alarm
 
@@ -64,7 +64,7 @@ final class RunningTimer: Sendable {
     }
   }
 
-  /// The same, by the clock that people read.
+  /// The same, by the wall clock.
   func next(at now: Duration) -> Timestamp {
     switch schedule {
     case .at(let time): time

@@ -2,12 +2,12 @@
 
 public import JSON
 
-/// A property as it was left by one change: its path and value, and when that was.
+/// A property as of one change: its path and value, and the revision and time of the change.
 ///
-/// It never changes, and it can be kept and passed between threads for as long as you like; a later
-/// change of the property makes another one.
+/// Immutable: it can be kept and passed between threads for any length of time; a later change of the property makes
+/// another one.
 public final class StoredValue: Sendable {
-  /// Where the property is.
+  /// The path of the property.
   public let path: PropertyPath
   /// The JSON value, compact.
   public let value: JSONText
@@ -15,7 +15,7 @@ public final class StoredValue: Sendable {
   public let revision: Revision
   /// The time of that change.
   public let time: Timestamp
-  /// What few properties have: one word, so that the others do not pay for it.
+  /// Data that few properties have: one word, so that the others take no more memory.
   private let extra: Extra
 
   private enum Extra {
@@ -54,12 +54,12 @@ public final class StoredValue: Sendable {
   /// How the value was computed; nil for one that was set.
   public var computation: Computation? { if case .computed(let computation) = extra { computation } else { nil } }
 
-  /// When the time to live of the property is over, unless it is set before; nil when it has none.
+  /// When the property expires, unless it is set before; nil when it has none.
   ///
-  /// In a snapshot, or in a change, what was known then: a set of an equal value moves it without a change.
+  /// In a snapshot or a change, the time known then: a set of an equal value moves it without a change.
   public var expires: Timestamp? { lease?.term?.end }
 
-  /// What ends it by itself; nil for what stays until somebody changes it.
+  /// Its time to live and holder; nil for a property that stays until it is changed.
   package var lease: Lease? { if case .leased(let lease) = extra { lease } else { nil } }
 }
 

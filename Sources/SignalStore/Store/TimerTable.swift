@@ -5,11 +5,11 @@ import Synchronization
 
 /// When a timer of a store fires.
 public enum TimerSchedule: Sendable, Equatable {
-  /// Once, so long after it was set.
+  /// Once, this long after it was set.
   case after(Duration)
   /// Once, at this time of the system clock as it is when the timer is set.
   case at(Timestamp)
-  /// Again and again, the first time one interval after it was set.
+  /// Repeatedly, the first time one interval after it was set.
   case every(Duration)
 }
 
@@ -25,12 +25,12 @@ public struct StoreTimer: Sendable, Equatable {
   public let next: Timestamp
 }
 
-/// The timers of a store: each sends a message through the signal at its path, once or again and again.
+/// The timers of a store: each sends a message through the signal at its path, once or repeatedly.
 ///
 ///     try store.timers.set("tea", .after(.seconds(180)), message: JSONText("ready"))
 ///
-/// Setting a timer again changes it while it runs: its time begins anew, now. One that has fired for the last time is
-/// gone. Timers and properties may have the same path. It may be used from any thread.
+/// Setting a timer again changes it while it runs: it starts over. A timer that has fired for the last time is gone.
+/// Timers and properties may have the same path. It may be used from any thread.
 public final class TimerTable: Sendable {
   private let shared: SharedState
   private let signals: SignalExchange
@@ -58,7 +58,7 @@ public final class TimerTable: Sendable {
   /// The number of timers.
   public var count: Int { shared.state.withLock { $0.running.count } }
 
-  /// Sets a timer, or changes the one that is there.
+  /// Sets a timer, or changes the existing one.
   ///
   /// - Returns: The timer, and whether it is new.
   /// - Throws: ``StoreError/badTimer(shortest:longest:)`` or ``StoreError/tooManyTimers(limit:)``; nothing is changed
@@ -91,7 +91,7 @@ public final class TimerTable: Sendable {
     timer.alarm.set(timer.deadline(at: timers.now)) { [weak self, weak timer] in
       if let self, let timer { fire(timer) }
     }
-    // Somebody has set it anew, or removed it, in the meantime.
+    // The timer was replaced or removed in the meantime.
     if !shared.state.withLock({ $0.running[timer.path] === timer }) { timer.alarm.cancel() }
   }
 
@@ -121,7 +121,7 @@ public final class TimerTable: Sendable {
     return StoreTimer(stored, next: running.next(at: now))
   }
 
-  /// Up to `limit` timers whose paths match, in path order, from behind `after` on.
+  /// Up to `limit` timers whose paths match, in path order, after `after`.
   public func list(
     match patterns: [PathPattern] = [.all], after: PropertyPath? = nil, limit: Int = .max
   ) -> [StoreTimer] {

@@ -5,10 +5,10 @@
 /// A hierarchical timing wheel, as G. Varghese and T. Lauck described it in 1987.
 ///
 /// Inserting and removing take constant time, whatever the number of items. Seven levels of 64 slots each; a slot of
-/// level n spans 64^n ticks, and its items are spread over the levels below when the wheel comes to it. Items are kept
-/// in one array and linked by their places in it, so that nothing is allocated per item.
+/// level n spans 64^n ticks, and its items are distributed to the levels below when the wheel reaches it. Items are
+/// kept in one array and linked by their indices in it, so that nothing is allocated per item.
 struct TimerWheel<Item: Sendable>: Sendable {
-  /// Names an item that is in the wheel; free to be given again once it is out.
+  /// Identifies an item in the wheel; it may be reused once the item is removed.
   typealias Place = Int32
 
   private static var bits: Int { 6 }
@@ -16,7 +16,7 @@ struct TimerWheel<Item: Sendable>: Sendable {
   private static var levels: Int { 7 }
   private static var none: Place { -1 }
 
-  /// Ticks beyond this, counted from 0, are one and the same: 1390 years when a tick is 10 ms.
+  /// Ticks beyond this, counted from 0, are treated as equal: 1390 years when a tick is 10 ms.
   static var horizon: UInt64 { (1 << UInt64(bits * levels)) - 1 }
 
   private struct Entry: Sendable {
@@ -41,13 +41,13 @@ struct TimerWheel<Item: Sendable>: Sendable {
   /// The number of items.
   private(set) var count = 0
 
-  /// The tick at which something has to be done: an item is due, or a slot has to be spread; nil when it is empty.
+  /// The tick at which something has to be done: an item is due, or a slot has to be distributed; nil when it is empty.
   var next: UInt64? { opened == nil ? nextSlot()?.start : current }
 
-  /// Puts an item in; one that is due already is taken at the tick after the last one taken.
+  /// Inserts an item; one that is already due is taken at the tick after the last one taken.
   mutating func insert(_ item: Item, at tick: UInt64, now: UInt64) -> Place {
     if heads.isEmpty { heads = Array(repeating: Self.none, count: Self.levels * Self.slots) }
-    // Nothing can be missed in an empty wheel, and what is near goes to a low level.
+    // An empty wheel can skip ahead, which puts near items into a low level.
     if count == 0 { current = max(current, min(now, Self.horizon - 1)) }
     count += 1
     let place: Place
@@ -63,26 +63,26 @@ struct TimerWheel<Item: Sendable>: Sendable {
     return place
   }
 
-  /// The item at a place; nil when there is none, also for a place that never was.
+  /// The item at a place; nil when there is none, also for an invalid place.
   func item(at place: Place) -> Item? { entries.indices.contains(Int(place)) ? entries[Int(place)].item : nil }
 
-  /// Takes an item out before it is due.
+  /// Removes an item before it is due.
   @discardableResult
   mutating func remove(_ place: Place) -> Item {
     unlink(place)
     return release(place)
   }
 
-  /// Gives an item another tick.
+  /// Moves an item to another tick.
   mutating func move(_ place: Place, to tick: UInt64) {
     unlink(place)
     link(place, at: tick)
   }
 
-  /// Takes out the next item that is due at `now` or before, nil when there is none or the budget is spent.
+  /// Removes and returns the next item that is due at `now` or before, nil when there is none or the budget is used up.
   ///
-  /// - Parameter budget: Goes down by one for each entry that is taken or moved, so that a caller with a lock can let go
-  ///   of it in between.
+  /// - Parameter budget: Decreased by one for each entry that is taken or moved, so that a caller with a lock can
+  ///   release it in between.
   mutating func takeNext(through now: UInt64, budget: inout Int) -> Item? {
     while budget > 0 {
       if let slot = opened {
@@ -124,7 +124,7 @@ struct TimerWheel<Item: Sendable>: Sendable {
 
   private mutating func link(_ place: Place, at tick: UInt64) {
     let tick = min(max(tick, current + 1), Self.horizon)
-    // The highest group of bits in which the tick differs from the present one tells the level.
+    // The highest group of bits in which the tick differs from the present one gives the level.
     let level = (63 - (tick ^ current).leadingZeroBitCount) / Self.bits
     let position = Int((tick >> UInt64(level * Self.bits)) & 63)
     let slot = level * Self.slots + position

@@ -10,12 +10,12 @@ import JSON
   import Darwin
 #endif
 
-/// A point in time, in milliseconds, as a store notes it for every change.
+/// A point in time, in milliseconds, as a store records it for every change.
 public struct Timestamp: Hashable, Sendable {
   /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
   public let milliseconds: Int64
 
-  /// Makes a time; what RFC 3339 cannot write is moved to the nearest year it can, 0 to 9999.
+  /// Makes a time; clamped to the years that RFC 3339 can express, 0 to 9999.
   public init(milliseconds: Int64) {
     self.milliseconds = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
   }
@@ -23,7 +23,7 @@ public struct Timestamp: Hashable, Sendable {
   /// The time of the system clock.
   public static var now: Timestamp {
     var time = timespec()
-    // Unsafe is only the pointer to the local variable; the call cannot fail for this clock.
+    // Only the pointer to the local variable makes this unsafe; the call cannot fail for this clock.
     unsafe clock_gettime(CLOCK_REALTIME, &time)
     return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
   }
