@@ -3,17 +3,18 @@
 internal import Glibc
 package import SignalStore
 
-/// A folder as one file, made while a server uses it or while none does.
+/// A backup of a folder in one file, made with or without a server using the folder.
 ///
-/// It is an SQLite database with the tables of both files, as they were at one moment; every row has been read and checked.
+/// It is an SQLite database with the tables of both files in a consistent snapshot; every row has been read and
+/// checked.
 package struct Backup: Sendable {
-  /// The revision of the last commit that is in it.
+  /// The revision of the last commit that it includes.
   package let revision: Revision
   /// The time of that commit; nil when there is none.
   package let time: Timestamp?
-  /// How many properties, timers and other things the state has, as of which revision.
+  /// The number of rows of the state (properties, timers and others), as of the revision before ``history``.
   package let rows: Int64
-  /// From which revision on it can be restored to a point in time.
+  /// The first revision from which it can be restored to a point in time.
   package let history: Revision
 
   init(_ head: StateHead, through end: JournalPlace) {
@@ -25,10 +26,10 @@ package struct Backup: Sendable {
 
   /// Writes a backup of a folder.
   ///
-  /// It is written under another name in the same folder, synced and then renamed, so that there is a whole backup under
-  /// that name at any moment. Only its owner can read it.
+  /// It is written under another name in the same folder, synced and then renamed, so that a complete backup exists
+  /// under that name at any moment. Only its owner can read it.
   ///
-  /// - Parameter file: A backup that is there is replaced, and nothing else.
+  /// - Parameter file: An existing backup is replaced; any other file is not.
   package init(of folder: String, to file: String, system: String? = nil) throws(StorageError) {
     let view = try FolderView(folder, system: system)
     try Backup.checkPlace(file)
@@ -39,7 +40,7 @@ package struct Backup: Sendable {
       let target = try Database(temporary, .write)
       let copy = TableCopy(journal: view.journal, state: view.state)
       var end = JournalPlace()
-      // Nobody reads the file before it is whole, so nothing has to guard it.
+      // Nobody reads the file before it is complete, so it needs no protection.
       try target.execute("PRAGMA synchronous = OFF")
       try DataFile.backup.create(target, log: "OFF") { () throws(StorageError) in
         try copy.copyState(to: target)
@@ -55,7 +56,7 @@ package struct Backup: Sendable {
     }
   }
 
-  /// Refuses to replace what is no backup.
+  /// Refuses to replace a file that is not a backup.
   private static func checkPlace(_ file: String) throws(StorageError) {
     guard SystemCall.exists(file), SystemCall.size(file) > 0 else { return }
     do throws(StorageError) {

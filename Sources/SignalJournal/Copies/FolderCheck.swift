@@ -3,60 +3,61 @@
 internal import Glibc
 package import SignalStore
 
-/// Everything in a folder, read to the last byte, and what is not as it was written.
+/// A check of a folder: everything in it is read completely, and all damage is listed.
 ///
-/// What can be trusted is kept (``replica``, ``place``, ``generations``), so that a folder can be repaired from it.
+/// What is sound is kept (``replica``, ``place``, ``generations``), so that the folder can be repaired from it.
 package struct FolderCheck {
-  /// Most damages that are listed.
+  /// Maximum number of damages that are listed.
   package static let listed = 100
 
-  /// What is not as it was written in the journal and the state, in the order in which it was found.
+  /// The damages of the journal and the state, in the order in which they were found.
   package private(set) var damages: [StorageError.Damage] = []
-  /// What is not as it was written in the history, which is for charts and can be begun anew.
+  /// The damages of the history, which is for charts and can be started again.
   package var historyDamages: [StorageError.Damage] { history?.damages ?? [] }
   private var history: HistoryCheck?
-  /// Paths whose last value was lost, as far as they can be read.
+  /// The paths whose last value was lost, as far as they are readable.
   package private(set) var lostPaths: [String] = []
-  /// The revision of the last commit that can be trusted.
+  /// The revision of the last commit that is sound.
   package var revision: Revision { place.revision }
-  /// The last revision that there was, as far as anything says so.
+  /// The last revision that existed, as far as the files show it.
   package private(set) var newest: Revision = 0
-  /// How many properties there are.
+  /// The number of properties.
   package var properties: Int { replica.tree.count }
-  /// How many rows of the journal were read, and are sound.
+  /// The number of sound rows of the journal.
   package private(set) var journalRows = 0
-  /// Whether anything can be trusted: not when the state cannot be read and the journal does not begin at the beginning.
+  /// Whether anything can be recovered: not when the state is unreadable and the journal does not reach back to the
+  /// first record.
   package private(set) var isUsable = true
 
   private(set) var replica: Replica
   private(set) var place = JournalPlace()
   private(set) var generations: [Ancestry.Generation] = []
   private(set) var identity: [UInt8]?
-  /// Whether something of the state is lost: whoever has seen it cannot be told by a history.
+  /// Whether part of the state is lost: then no history can report the loss to clients that have seen it.
   private(set) var stateIsDamaged = false
 
-  /// Reads a folder, also while a server uses it.
+  /// Reads a folder, even while a server uses it.
   package init(_ folder: String, system: String? = nil) throws(StorageError) {
     replica = Replica(epoch: .random())
     for file in [DataFile.journal, .state] where !SystemCall.exists(folder + "/" + file.name) {
-      // Without both there is nothing to be checked.
+      // Without both there is nothing to check.
       let other = file.name == DataFile.journal.name ? DataFile.state : .journal
       guard SystemCall.exists(folder + "/" + other.name) else {
         throw .system(operation: "open", file: folder + "/" + file.name, code: ENOENT)
       }
     }
-    // First, so that it is not ahead of the journal of a server that goes on.
+    // Read first, so that it is not ahead of the journal of a running server.
     history = try HistoryCheck(folder, system: system)
     do throws(StorageError) {
       let view = try FolderView(folder, system: system)
       read(view.state)
       read(view.journal)
     } catch {
-      // Not both can be opened: each for itself.
+      // One of them cannot be opened: read each on its own.
       try readApart(folder, system, after: error)
     }
     readMark(folder)
-    // Of a journal that is damaged the end is unknown.
+    // The end of a damaged journal is unknown.
     if damages.isEmpty { history?.compare(with: place, identity, in: folder) }
   }
 
@@ -96,7 +97,7 @@ package struct FolderCheck {
     if damages.count < FolderCheck.listed { damages.append(damage) }
   }
 
-  /// Executes something that may find damage, and notes that.
+  /// Runs a check and records the damage that it throws.
   ///
   /// - Returns: Whether it found none.
   private mutating func attempt(
@@ -115,7 +116,7 @@ package struct FolderCheck {
     }
   }
 
-  /// What SQLite itself finds.
+  /// Runs the integrity check of SQLite.
   private mutating func checkPages(_ database: Database) -> Bool {
     attempt(database) { check throws(StorageError) in
       for text in try database.integrityFaults(limit: FolderCheck.listed) {
@@ -135,7 +136,7 @@ package struct FolderCheck {
     var rows: Int64 = 0
     var sum: UInt64 = 0
     var properties: [PropertyPath: StoredValue] = [:]
-    // What is behind a page that cannot be read is found from the other end.
+    // Rows after an unreadable page are reached from the other end.
     for order in ["ASC", "DESC"] {
       let isWhole = attempt(state.database) { check throws(StorageError) in
         let statement = try state.database.prepare("SELECT * FROM property ORDER BY path \(order)")
@@ -182,7 +183,7 @@ package struct FolderCheck {
     _ = checkPages(journal.database)
     readEpochs(journal)
     guard attempt(journal.database, { check throws(StorageError) in try check.checkIdentity(journal) }) else { return }
-    // Before what may stop at damage, so that what was there is known.
+    // Before the steps that may stop at damage, so that the newest revision is known.
     _ = attempt(journal.database) { check throws(StorageError) in
       if let last = try journal.newestRevision() { check.newest = max(check.newest, last) }
     }
@@ -212,14 +213,14 @@ package struct FolderCheck {
     identity = found
   }
 
-  /// The starts behind the last damaged one.
+  /// The starts after the last damaged one.
   private mutating func readEpochs(_ journal: JournalFile) {
     if attempt(journal.database, { check throws(StorageError) in check.generations = try journal.generations() }) {
       return
     }
     let database = journal.database
     guard let newest = try? database.integer("SELECT max(number) FROM epoch") else { return }
-    // One by one from the newest on, as long as they are sound.
+    // One by one from the newest on, while they are sound.
     var first = newest
     while first > 0, let found = try? journal.generations(from: first) {
       generations = found
@@ -232,13 +233,13 @@ package struct FolderCheck {
     guard SystemCall.exists(path), let file = try? SmallFile(path, canWrite: false),
       let mark = DurableMark(file.read(DurableMark.size))
     else { return }
-    // Revisions behind the last record are those of commits that are not kept.
+    // Revisions after the last record are those of omitted commits.
     if mark.position > place.position { newest = max(newest, mark.revision) }
   }
 
-  // MARK: In words
+  // MARK: Summary
 
-  /// The revisions that were there once and are lost; nil when there are none.
+  /// The revisions that existed and are lost; nil when there are none.
   package var lostRevisions: ClosedRange<UInt64>? {
     newest > revision ? revision.number + 1...newest.number : nil
   }

@@ -3,20 +3,20 @@
 internal import Glibc
 package import SignalStore
 
-/// A folder that is damaged, written anew from what can be trusted in it.
+/// A repair of a damaged folder, which rewrites it from what is sound in it.
 ///
-/// What was there before goes into a folder of its own beside the files. The history begins anew, so clients that come back
-/// get the whole state (`reset`), and those that have seen something that was lost are told so. When a part of the state
-/// was lost, that is everyone: nobody knows what each has seen of it.
+/// The previous files are moved to a folder of their own beside the new ones. The history starts again, so returning
+/// clients receive the whole state (`reset`), and those that have seen something that was lost are notified of it. When
+/// a part of the state was lost, that is every client: what each has seen of it is unknown.
 package struct FolderRepair {
   /// What was found, and kept.
   package let check: FolderCheck
-  /// Where the files of before are; nil when nothing had to be repaired.
+  /// The folder with the previous files; nil when nothing had to be repaired.
   package let remains: String?
 
-  /// Repairs a folder that nobody uses.
+  /// Repairs a folder that is not in use.
   ///
-  /// - Throws: ``StorageError/outOfReach(file:reason:)`` when nothing in it can be trusted.
+  /// - Throws: ``StorageError/outOfReach(file:reason:)`` when nothing in it is sound.
   package init(_ folder: String, now: Timestamp = .now) throws(StorageError) {
     guard SystemCall.exists(folder) else { throw .system(operation: "open", file: folder, code: ENOENT) }
     let lock = try FolderLock(folder)
@@ -27,7 +27,7 @@ package struct FolderRepair {
         self.remains = nil
         return
       }
-      // It begins anew with what the state has; everything else is sound and stays.
+      // The history starts again from the state; everything else is sound and stays.
       try SystemCall.makeFolder(remains)
       try FolderRepair.move(.history, from: folder, to: remains)
       try SystemCall.syncFolder(remains)
@@ -41,9 +41,9 @@ package struct FolderRepair {
     let suffix = ".new"
     try FolderRepair.write(check, identity, in: folder, suffix, now)
     try SystemCall.makeFolder(remains)
-    // What properties were belongs to the journal of before, and begins anew.
+    // The history belongs to the previous journal, and starts again.
     try FolderRepair.move(.history, from: folder, to: remains)
-    // The state first: one that is missing, or further than the journal, stops a start that comes between these steps.
+    // The state first: if it is missing, or ahead of the journal, a start between these steps fails.
     for file in [DataFile.state, .journal] {
       try FolderRepair.move(file, from: folder, to: remains)
       try SystemCall.rename(folder + "/" + file.name + suffix, to: folder + "/" + file.name)
@@ -54,7 +54,7 @@ package struct FolderRepair {
     withExtendedLifetime(lock) {}
   }
 
-  /// Moves a database with what lies beside it, as far as it is there.
+  /// Moves a database with its log and index files, if they exist.
   private static func move(_ file: DataFile, from folder: String, to other: String) throws(StorageError) {
     for end in ["-wal", "-shm", ""] {
       let name = file.name + end
@@ -86,7 +86,7 @@ package struct FolderRepair {
     let rows = try JournalFile(journal)
     for generation in check.generations { try rows.begin(generation) }
     if check.stateIsDamaged {
-      // No revision of the epochs before is part of what is left.
+      // No revision of the previous epochs is part of the new history.
       try rows.begin(Ancestry.Generation(epoch: .random(), after: 0, position: 0, time: now))
     }
     try journal.checkpoint()

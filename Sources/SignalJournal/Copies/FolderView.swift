@@ -3,16 +3,15 @@
 internal import Glibc
 internal import SignalStore
 
-/// The files of a folder as they are at one moment, also while a server writes them: both are read in transactions that
-/// belong together.
+/// A consistent snapshot of the files of a folder, even while a server writes them, by a read transaction on each.
 ///
-/// The journal loses rows as soon as the state has them. So two transactions belong together when the state has not gone on
-/// between them, which is looked up by a third connection; where it has, they are begun anew.
+/// The journal deletes rows as soon as the state has them. So two transactions are consistent when the state has not
+/// advanced between them, which a third connection checks; if it has, they are restarted.
 struct FolderView {
   let journal: JournalFile
   let state: StateFile
 
-  /// How often the transactions are begun anew before that counts as a failure, and how long is waited before it.
+  /// How often the transactions are restarted before giving up, and the delay before each restart.
   private static let attempts = 200
   private static let pause: UInt32 = 5000
 
@@ -23,7 +22,7 @@ struct FolderView {
     }
     func open(_ file: DataFile) throws(StorageError) -> Database {
       if case .immutable = access, SystemCall.size(folder + "/" + file.name + "-wal") > 0 {
-        // Without a file beside it SQLite cannot use the log, and would leave out what is in it.
+        // Without a writable index file SQLite cannot use the log, and would ignore its contents.
         throw .system(operation: "read the log beside it", file: folder + "/" + file.name, code: EROFS)
       }
       let (database, isNew) = try file.open(in: folder, access, system: system)

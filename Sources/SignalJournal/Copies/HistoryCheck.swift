@@ -2,12 +2,13 @@
 
 internal import SignalStore
 
-/// Everything in `history.sqlite`, read to the last byte, and what is not as it was written.
+/// A check of `history.sqlite`: everything in it is read completely, and all damage is listed.
 ///
-/// It is begun before the journal is read, so that the place that it says is in the journal, whatever is written meanwhile.
+/// It begins before the journal is read, so that the position in its head is in the journal, whatever is written
+/// meanwhile.
 struct HistoryCheck {
   private(set) var damages: [StorageError.Damage] = []
-  /// What the file says about itself; nil when that cannot be read, or nothing was kept yet.
+  /// The head of the file; nil when it is unreadable, or nothing was kept yet.
   private(set) var head: HistoryHead?
 
   /// Reads the history of a folder; nil when there is none.
@@ -28,7 +29,7 @@ struct HistoryCheck {
     } catch {
       switch error {
       case .damaged(let damage): note(damage)
-      // A newer format, or the file of something else, is nothing to be repaired.
+      // A newer format, or a file of another program, is not to be repaired.
       case .newerFormat, .foreign: throw error
       default: note(.init(path, "the file", "\(error)"))
       }
@@ -67,7 +68,7 @@ struct HistoryCheck {
     }
   }
 
-  /// Compares it with the journal that is beside it.
+  /// Compares it with the journal of the same folder.
   mutating func compare(with end: JournalPlace, _ identity: [UInt8]?, in folder: String) {
     guard let head else { return }
     let path = folder + "/" + DataFile.history.name
@@ -85,7 +86,7 @@ struct HistoryCheck {
 }
 
 extension Database {
-  /// What SQLite itself finds wrong with the file.
+  /// Runs the integrity check of SQLite.
   func integrityFaults(limit: Int) throws(StorageError) -> [String] {
     let statement = try prepare("PRAGMA integrity_check(\(limit))")
     var faults: [String] = []

@@ -3,11 +3,12 @@
 internal import Glibc
 package import SignalStore
 
-/// A folder made of a backup.
+/// A folder restored from a backup.
 ///
-/// The next start of it begins a new epoch where the backup ends, so a client that has seen more is told that it was lost.
+/// Its next start begins a new epoch where the backup ends, so a client that has seen more is notified that it was
+/// lost.
 package struct BackupRestoration: Sendable {
-  /// Up to where a backup is restored.
+  /// The point up to which a backup is restored.
   package enum Goal: Equatable, Sendable {
     case end
     /// The last commit that is not after this time.
@@ -16,16 +17,16 @@ package struct BackupRestoration: Sendable {
     case cursor(Cursor)
   }
 
-  /// What was restored.
+  /// The backup that was restored.
   package let backup: Backup
-  /// How many properties there are.
+  /// The number of properties.
   package let properties: Int
 
-  /// Makes a folder of a backup, and reads it as a start would.
+  /// Makes a folder from a backup, and reads it as a start would.
   ///
   /// - Parameters:
-  ///   - folder: It is made, or empty.
-  ///   - goal: Commits behind it are left out, with whatever came after the first of them.
+  ///   - folder: It is created, or must be empty.
+  ///   - goal: Commits after it are left out, with everything recorded after the first of them.
   package init(of file: String, to folder: String, until goal: Goal = .end) throws(StorageError) {
     guard SystemCall.exists(file) else { throw .system(operation: "open", file: file, code: ENOENT) }
     let (source, isNew) = try DataFile.backup.open(path: file, .immutable, system: nil)
@@ -33,13 +34,13 @@ package struct BackupRestoration: Sendable {
     let copy = TableCopy(journal: try JournalFile(source), state: try StateFile(source))
     let limit = try Limit(goal, copy)
     try SystemCall.makeFolder(folder)
-    // What a file system or a container puts into a folder of its own is nobody's.
+    // Ignores what a file system or a container puts into its mount point.
     let names = try SystemCall.names(in: folder).filter { $0 != "lock" && $0 != "lost+found" }
     guard names.isEmpty else { throw .occupied(path: folder, reason: "it is not empty (\(names.sorted()[0]))") }
     let lock = try FolderLock(folder)
     do throws(StorageError) {
       let end = try BackupRestoration.fill(folder, copy, limit)
-      // As a start reads it: records that do not fit each other are found here, and not when the server is needed.
+      // Read as by a start, so that inconsistent records are found now and not when the server is needed.
       let (replica, place) = try DataFolder(StorageConfiguration(folder: folder)).load(
         epoch: .random(), limits: StoreLimits())
       guard place == end else { throw .damaged(.init(file, "the table journal", "it is not what was copied")) }
@@ -56,7 +57,7 @@ package struct BackupRestoration: Sendable {
 
   /// Writes the files.
   ///
-  /// In this order: what is left of one that is interrupted is refused by a start.
+  /// In this order, so that a start refuses the remains of an interrupted restoration.
   private static func fill(
     _ folder: String, _ copy: TableCopy, _ limit: Limit
   ) throws(StorageError) -> JournalPlace {
@@ -75,7 +76,7 @@ package struct BackupRestoration: Sendable {
     return end
   }
 
-  /// What the goal means in a backup.
+  /// The goal as a position in a backup.
   private struct Limit {
     let revision: Revision
     let time: Timestamp?
@@ -106,7 +107,7 @@ package struct BackupRestoration: Sendable {
       }
     }
 
-    /// As much of a row as is not behind the limit; nil for nothing.
+    /// The part of a row up to the limit; nil when it is empty.
     func cut(_ row: JournalRow, after end: JournalPlace) -> JournalRow? {
       if row.through <= revision, time.map({ row.time <= $0 }) ?? true { return row }
       var reader = RecordReader(row.records, after: row.after)

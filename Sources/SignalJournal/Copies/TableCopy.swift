@@ -2,7 +2,7 @@
 
 internal import SignalStore
 
-/// Copies what the files of a folder, or a backup, hold, row by row, and checks each row: what is copied is what was written.
+/// Copies the tables of a folder or a backup row by row, and verifies each row.
 struct TableCopy {
   let journal: JournalFile
   let state: StateFile
@@ -30,10 +30,10 @@ struct TableCopy {
     try state.head.write(target)
   }
 
-  /// Copies the tables of the journal: of its rows those that the state does not have.
+  /// Copies the tables of the journal, with the rows that the state does not include.
   ///
-  /// - Parameter cut: Makes of a row, and of the end of what was copied before it, what is copied of it; when that is not all
-  ///   of it, the copy ends there.
+  /// - Parameter cut: Returns the part of a row to be copied, given the end of what was copied before it; when that is
+  ///   not the whole row, the copy ends there.
   /// - Returns: The end of what was copied.
   func copyJournal(
     to target: Database, _ cut: (JournalRow, JournalPlace) throws(StorageError) -> JournalRow? = { row, _ in row }
@@ -46,7 +46,7 @@ struct TableCopy {
     let copies = try JournalFile(target)
     var (end, isCut) = (state.head.journal, false)
     let last = try journal.read(after: end) { row throws(StorageError) in
-      // Read to the last byte, so that a backup can be restored.
+      // Read completely, to make sure that the backup can be restored.
       try row.forEachRecord(in: journal.database.file) { _ in }
       let kept = try cut(row, end)
       if let kept { end = try copies.insert(kept, after: end) }

@@ -4,32 +4,32 @@ internal import CSQLite
 
 /// A connection to an SQLite database.
 ///
-/// It belongs to one thread at a time. In WAL mode a connection that writes never waits for those that read, nor these for
-/// it; a second one that writes is refused after ``busyTimeout``. No pointer leaves it.
+/// It belongs to one thread at a time. In WAL mode a writing connection never waits for readers, nor they for it; a
+/// second writer is refused after ``busyTimeout``. No pointer escapes from it.
 @safe final class Database {
   /// How a file is opened.
   enum Access {
     /// For reading, of a file that others may be writing.
     case read
-    /// For reading, of a file that nobody can write: its log cannot be used either and has to be empty.
+    /// For reading, of a file that nobody can write: its log cannot be used either, so it has to be empty.
     case immutable
-    /// For writing; the file is made if there is none.
+    /// For writing; the file is created if it does not exist.
     case write
   }
 
-  /// How long a connection waits for a lock of another one; those of ours hold theirs for less.
+  /// How long a connection waits for the lock of another one; ours hold theirs for less.
   private static let busyTimeout: Int32 = 10_000
 
   let file: String
-  /// How many frames the log has after the last commit of this connection.
+  /// The number of frames in the log after the last commit of this connection.
   private(set) var frames = 0
   fileprivate let handle: OpaquePointer
 
   /// Opens a file.
   ///
   /// - Parameters:
-  ///   - system: The name of SQLite's layer of system calls, for tests; nil takes that of the platform.
-  ///   - cache: About how many bytes of pages are kept in memory.
+  ///   - system: The name of SQLite's layer of system calls, for tests; nil for that of the platform.
+  ///   - cache: The approximate size of the page cache in bytes.
   init(_ file: String, _ access: Access, system: String? = nil, cache: Int = 2 << 20) throws(StorageError) {
     self.file = file
     var handle: OpaquePointer?
@@ -40,7 +40,7 @@ internal import CSQLite
       case .write: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
     let name = if case .immutable = access { Database.immutableName(file) } else { file }
-    // The handle is written by the call, and is there even when it failed, to be asked why; the texts live as long.
+    // The call sets the handle, even when it fails, so that its error can be read; the strings outlive the call.
     let code = unsafe sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, system)
     guard let handle = unsafe handle, code == SQLITE_OK else {
       let error = unsafe StorageError(DatabaseError(file, "open", code, handle))
@@ -50,31 +50,31 @@ internal import CSQLite
     unsafe self.handle = unsafe handle
     unsafe sqlite3_busy_timeout(handle, Database.busyTimeout)
     try execute("PRAGMA cache_size = -\(cache >> 10)")
-    // A row that does not fit its page is noticed when the page is read.
+    // Detects a row that does not fit its page when the page is read.
     try execute("PRAGMA cell_size_check = ON")
     if case .write = access { countFrames() }
   }
 
   deinit {
-    // Statements that are still there keep the connection until they go.
+    // Statements that still exist keep the connection open until they are finalized.
     unsafe sqlite3_close_v2(handle)
   }
 
-  /// Makes the file one that is written ahead: a commit is durable when its call returns, and the log is moved into the
-  /// file by ``checkpoint()`` only.
+  /// Puts the file in WAL mode: a commit is durable when its call returns, and only ``checkpoint()`` moves the log into
+  /// the file.
   ///
-  /// - Parameter logLimit: To how many bytes the log is cut when it is begun anew.
+  /// - Parameter logLimit: The size in bytes to which the log is truncated when it restarts.
   func prepareForWriting(logLimit: Int) throws(StorageError) {
     try execute("PRAGMA journal_mode = WAL")
     try execute("PRAGMA synchronous = FULL")
     try execute("PRAGMA wal_autocheckpoint = 0")
-    // That of the connection is replaced by the line before.
+    // The statement before has replaced the connection's own hook.
     countFrames()
     try execute("PRAGMA journal_size_limit = \(logLimit)")
   }
 
   private func countFrames() {
-    // The pointer is that of this object, and the hook is not called after the handle is closed.
+    // The pointer is to this object, and the hook is not called after the handle is closed.
     unsafe sqlite3_wal_hook(
       handle,
       { context, _, _, frames in
@@ -84,9 +84,9 @@ internal import CSQLite
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Moves the log into the file as far as nobody reads it, without waiting for anyone.
+  /// Moves the log into the file as far as no reader needs it, without waiting.
   ///
-  /// - Returns: Whether all of the log was moved, so that the next commit begins it anew.
+  /// - Returns: Whether all of the log was moved, so that the next commit restarts it.
   @discardableResult
   func checkpoint() throws(StorageError) -> Bool {
     var frames: Int32 = 0
@@ -107,7 +107,7 @@ internal import CSQLite
     while try statement.step() {}
   }
 
-  /// Whether commits from now on are durable when their calls return, and with them all that were made before.
+  /// Whether commits from now on are durable when their calls return, together with all earlier ones.
   func setDurable(_ isDurable: Bool) throws(StorageError) {
     try execute(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
   }
@@ -138,21 +138,21 @@ internal import CSQLite
     }
   }
 
-  /// Takes back what has been done since `BEGIN`, if SQLite has not done so by itself.
+  /// Rolls back to `BEGIN`, if SQLite has not done so by itself.
   func rollBack() {
     guard unsafe sqlite3_get_autocommit(handle) == 0 else { return }
-    // It fails only when there is nothing to take back.
+    // It fails only when there is no transaction.
     try? execute("ROLLBACK")
   }
 
-  /// How many rows the last statement has inserted, changed or deleted.
+  /// The number of rows inserted, changed or deleted by the last statement.
   var changes: Int64 { unsafe sqlite3_changes64(handle) }
 
   fileprivate func check(_ code: Int32, _ operation: String) throws(StorageError) {
     guard code == SQLITE_OK else { throw unsafe StorageError(DatabaseError(file, operation, code, handle)) }
   }
 
-  /// The name of a file as a URI that says that nobody writes it.
+  /// The name of a file as a URI with `immutable=1`.
   private static func immutableName(_ file: String) -> String {
     var name = "file:"
     for byte in file.utf8 {
@@ -167,11 +167,11 @@ internal import CSQLite
 }
 
 extension DatabaseError {
-  /// Why the last call on a handle failed; without one, when there was no memory for it.
+  /// The error of the last call on a handle; without a handle, there was no memory for it.
   fileprivate init(_ file: String, _ operation: String, _ code: Int32, _ handle: OpaquePointer?) {
     self.file = file
     self.operation = operation
-    // The handle may know more than the call has returned; its text is copied before the next call.
+    // The handle may have a more specific code than was returned; its text is copied before the next call.
     let known = unsafe handle.map { unsafe sqlite3_extended_errcode($0) } ?? code
     self.code = known & 0xFF == code & 0xFF ? known : code
     systemCode = unsafe handle.map { unsafe sqlite3_system_errno($0) } ?? 0
@@ -179,9 +179,9 @@ extension DatabaseError {
   }
 }
 
-/// A statement that was compiled and can be executed again and again.
+/// A prepared statement, which can be executed repeatedly.
 @safe final class Statement {
-  /// What a parameter can be.
+  /// The value of a parameter.
   enum Value {
     case integer(Int64)
     case real(Double)
@@ -204,7 +204,7 @@ extension DatabaseError {
     unsafe sqlite3_finalize(statement)
   }
 
-  /// Executes it with these parameters, to the end.
+  /// Executes it with these parameters to completion.
   func run(_ values: Value...) throws(StorageError) { try run(values) }
 
   func run(_ values: [Value]) throws(StorageError) {
@@ -213,12 +213,12 @@ extension DatabaseError {
     while try step() {}
   }
 
-  /// Begins to execute it with these parameters: ``step()`` gives the rows, ``reset()`` ends it.
+  /// Starts executing it with these parameters: ``step()`` returns the rows, ``reset()`` ends it.
   func begin(_ values: Value...) throws(StorageError) { try bind(values) }
 
   func begin(_ values: [Value]) throws(StorageError) { try bind(values) }
 
-  /// Executes it with these parameters: the first column of the first row; nil when there is no row, or NULL in it.
+  /// Executes it and returns the first column of the first row; nil when there is no row, or NULL in it.
   func integer(for values: Value...) throws(StorageError) -> Int64? {
     try bind(values)
     defer { reset() }
@@ -241,7 +241,7 @@ extension DatabaseError {
               Statement.copied, UInt8(SQLITE_UTF8))
           }
         case .blob(let bytes):
-          // An empty array has no address, and without one the parameter is NULL.
+          // An empty array may have no address, and without one the parameter is NULL.
           bytes.isEmpty
             ? unsafe sqlite3_bind_zeroblob(statement, place, 0)
             : unsafe bytes.withUnsafeBytes { bytes in
@@ -252,10 +252,10 @@ extension DatabaseError {
     }
   }
 
-  /// SQLite's constant for "copy the bytes", which is no address.
+  /// SQLite's constant for "copy the bytes", which is not an address.
   private static var copied: sqlite3_destructor_type { unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
-  /// Goes to the next row; false when there is none.
+  /// Advances to the next row; false when there is none.
   func step() throws(StorageError) -> Bool {
     switch unsafe sqlite3_step(statement) {
     case SQLITE_ROW: return true
@@ -267,9 +267,9 @@ extension DatabaseError {
     }
   }
 
-  /// Ends the execution; locks that it held are given back.
+  /// Ends the execution; its locks are released.
   func reset() {
-    // What it returns is the failure of the last step, which has been thrown.
+    // It returns the error of the last step, which has been thrown already.
     unsafe sqlite3_reset(statement)
   }
 
@@ -281,7 +281,7 @@ extension DatabaseError {
 
   func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(statement, column) == SQLITE_NULL }
 
-  /// The columns of the row, to be put into another table as they are.
+  /// The columns of the row, to be inserted into another table unchanged.
   func values() -> [Value] {
     let count = unsafe sqlite3_column_count(statement)
     return (0..<count).map { column in
@@ -302,11 +302,11 @@ extension DatabaseError {
     }
   }
 
-  /// Hands the bytes of a blob or a text to a closure, without a copy.
+  /// Calls a closure with the bytes of a blob or a text, without a copy.
   func withBytes<Result, Failure>(
     _ column: Int32, _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    // In this order, as SQLite may convert the value for the first call. The bytes stay until the next step.
+    // In this order, as SQLite may convert the value for the first call. The bytes are valid until the next step.
     let start = unsafe sqlite3_column_blob(statement, column)
     let count = Int(unsafe sqlite3_column_bytes(statement, column))
     let bytes = unsafe UnsafeRawBufferPointer(start: start, count: unsafe start == nil ? 0 : count)

@@ -5,19 +5,19 @@ internal import Glibc
 
 /// A call of SQLite that failed.
 package struct DatabaseError: Error, Equatable, Sendable {
-  /// What follows from a failure.
+  /// The kind of a failure, by its consequence.
   package enum Kind: Equatable, Sendable {
     /// There is no room on the disk, or no quota; nothing was written, and the same call may succeed later.
     case full
-    /// The file is not what was written.
+    /// The file is corrupt.
     case damaged
     /// The file cannot be opened, or not for writing.
     case access
-    /// The system could not read, write or sync, or something that nobody expected; what is in the file now is unknown.
+    /// The system could not read, write or sync, or failed unexpectedly; the contents of the file are unknown.
     case failed
   }
 
-  /// The file.
+  /// The file of the database.
   package let file: String
   /// What was being done, as a noun phrase: "insert into journal".
   package let operation: String
@@ -25,14 +25,14 @@ package struct DatabaseError: Error, Equatable, Sendable {
   package let code: Int32
   /// The `errno` of the last system call that failed on the file; 0 when none did.
   package let systemCode: Int32
-  /// SQLite's own words.
+  /// The message of SQLite.
   package let message: String
 
-  /// What follows from it.
+  /// The kind of the failure.
   package var kind: Kind {
     switch code & 0xFF {
     case SQLITE_FULL: .full
-    // The statements are fixed: what is wrong with one is that its table is not there, or not to be read.
+    // The statements are fixed: if one is wrong, its table is missing or unreadable.
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR: .damaged
     case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .access
     case SQLITE_IOERR where isOutOfRoom && !isSync: .full
@@ -42,7 +42,7 @@ package struct DatabaseError: Error, Equatable, Sendable {
 
   private var isOutOfRoom: Bool { systemCode == ENOSPC || systemCode == EDQUOT }
 
-  /// After a sync that failed the system may have dropped what it could not write, so a second one proves nothing.
+  /// After a failed sync the system may have dropped unwritten pages, so that a second sync proves nothing.
   private var isSync: Bool { [4, 5].contains(code >> 8) }
 }
 

@@ -2,14 +2,14 @@
 
 internal import SignalStore
 
-/// `history.sqlite`: series of the properties that a rule names, as of a place in the journal.
+/// `history.sqlite`: series of the properties that a rule names, as of a position in the journal.
 ///
-/// Changes of a series are collected in its ``OpenSeries``, one row of the table `series` that is written anew each time; what
-/// they complete, a block of changes or a bucket, is written once. Each row has a checksum.
+/// Changes of a series are collected in its ``OpenSeries``, one row of the table `series` that is rewritten each time;
+/// what they complete, a block of changes or a bucket, is written once. Each row has a checksum.
 final class HistoryFile {
-  /// The changes of one series that are to be taken in.
+  /// The changes of one series to be added.
   struct Changes {
-    /// From when on it is not known what the property was until the first of them; nil when nothing is missing.
+    /// The time since which the value was unknown until the first of them; nil when nothing is missing.
     var gap: Int64?
     var samples: [Sample] = []
   }
@@ -68,14 +68,14 @@ final class HistoryFile {
 
   // MARK: Writing
 
-  /// Takes changes in, in one commit.
+  /// Adds changes in one commit.
   ///
-  /// Those that a series has already, by their revision, are passed over.
+  /// Those that a series already has, by their revision, are skipped.
   ///
   /// - Parameters:
-  ///   - place: Up to where in the journal they are; nil when there is more to come of it.
-  ///   - isDurable: Whether the commit, and all before it, is to outlive a loss of power when this returns.
-  /// - Returns: How many properties were left out because there are too many series.
+  ///   - place: The end of the part of the journal that is now included; nil when more of it follows.
+  ///   - isDurable: Whether the commit, and all before it, survive a power failure when this returns.
+  /// - Returns: The number of properties left out because there are too many series.
   @discardableResult
   func apply(
     _ changes: [PropertyPath: Changes], _ configuration: HistoryConfiguration, through place: JournalPlace?,
@@ -91,7 +91,7 @@ final class HistoryFile {
     var leftOut = 0
     try database.setDurable(isDurable)
     try database.transaction { () throws(StorageError) in
-      // Those that there are in the order of their rows, so that a page is written once.
+      // Existing series in the order of their rows, so that each page is written once.
       let known = changes.keys.compactMap { path in numbers[path].map { (number: $0, path: path) } }
       for (number, path) in known.sorted(by: { $0.number < $1.number }) {
         guard let changes = changes[path], let rule = configuration.rule(for: path) else { continue }
@@ -103,7 +103,7 @@ final class HistoryFile {
         try update.run(.integer(number), .blob(body), .integer(HistoryFile.checksum(number, path, body)))
       }
       for (path, changes) in changes where numbers[path] == nil {
-        // What begins with an end has never been there for anyone.
+        // Without a value, there is nothing to start a series with.
         guard let rule = configuration.rule(for: path), changes.samples.contains(where: { $0.kind == .value }) else {
           continue
         }
@@ -152,7 +152,7 @@ final class HistoryFile {
     }
   }
 
-  /// The end of a series.
+  /// The open end of a series.
   private func open(_ number: Int64, _ path: PropertyPath) throws(StorageError) -> OpenSeries {
     try selection.begin(.integer(number))
     defer { selection.reset() }
@@ -190,12 +190,12 @@ final class HistoryFile {
 
   // MARK: Deleting
 
-  /// Deletes what is older than its rule wants, of one series, in one commit.
+  /// Deletes what is older than the retention of its rule, of one series, in one commit.
   ///
   /// - Parameters:
   ///   - rule: nil when it is not kept any more.
   ///   - limit: Most rows that are deleted.
-  /// - Returns: How many have gone; fewer than `limit` when nothing is left to be deleted.
+  /// - Returns: The number of deleted rows; fewer than `limit` when nothing is left to delete.
   func sweep(
     _ path: PropertyPath, _ rule: HistoryRule?, now: Int64, limit: Int
   ) throws(StorageError) -> Int {
@@ -219,7 +219,7 @@ final class HistoryFile {
 
   private func deleteBlocks(_ number: Int64, before time: Int64, _ left: inout Int) throws(StorageError) {
     let range = SeriesKey.range(number)
-    // A block that was over at that time began before.
+    // A block that ended by that time began before it.
     let end = time == .max ? range.upperBound : SeriesKey.key(number, time)
     try blockDeletion.run(
       .integer(range.lowerBound), .integer(end), .integer(time), .integer(Int64(left)))
@@ -229,7 +229,7 @@ final class HistoryFile {
   private func deleteBuckets(
     _ number: Int64, _ rule: HistoryRule?, _ now: Int64, _ left: inout Int
   ) throws(StorageError) {
-    // Of each length that there is, from the shortest on.
+    // For each length that exists, starting with the shortest.
     var step: Int64 = 0
     while left > 0, let next = try nextStep.integer(for: .integer(number), .integer(step)) {
       step = next

@@ -4,11 +4,11 @@ internal import Dispatch
 internal import SignalStore
 internal import Synchronization
 
-/// What a ``HistoryKeeper`` does besides following the journal: it begins, and it deletes what is too old.
+/// The tasks of a ``HistoryKeeper`` besides following the journal: starting, and deleting what is too old.
 extension HistoryKeeper {
   // MARK: Beginning
 
-  /// Whether so much is in the journal for the history alone that it goes on from the state.
+  /// Whether the journal keeps so much for the history alone that it has to continue from the state.
   var isTooFarBehind: Bool {
     get throws(StorageError) {
       guard file.head.journal.position < level.stateCovered else { return false }
@@ -19,16 +19,16 @@ extension HistoryKeeper {
     }
   }
 
-  /// Goes on from the state, where that is another place than the history's, or the rules have changed.
+  /// Continues from the state, if that is at another position than the history, or the rules have changed.
   func begin() throws(StorageError) {
     let state = try openState()
-    // One snapshot of it, whatever is written meanwhile; the journal keeps what is behind it.
+    // One snapshot, whatever is written meanwhile; the journal keeps what follows it.
     try state.execute("BEGIN")
     let place = try StateHead(state).journal
     let old = file.head
     let isGap = !old.rules.isEmpty && old.journal.position < place.position
     if isGap { observer.gap(old.journal.revision, place.revision) }
-    // Series that have a rule again have missed what was meanwhile.
+    // Series that have a rule again have missed the changes since.
     let time = old.journal.time.milliseconds
     var seeding = HistorySeeding(gap: old.rules.isEmpty ? nil : time)
     let properties = try state.prepare("SELECT * FROM property ORDER BY path")
@@ -43,7 +43,7 @@ extension HistoryKeeper {
       if seeding.isFull { try apply(seeding.take()) }
     }
     try apply(seeding.take())
-    // What is gone went at a time that nobody knows.
+    // The time at which these were deleted is unknown.
     for path in missing {
       seeding.end(path)
       if seeding.isFull { try apply(seeding.take()) }
@@ -60,7 +60,7 @@ extension HistoryKeeper {
 
   // MARK: Sweeping
 
-  /// Deletes what is too old, as far as nothing else is to be done.
+  /// Deletes what is too old, until there is other work.
   func sweep() throws(StorageError) {
     if toSweep.isEmpty { toSweep = Array(file.numbers.keys) }
     let now = Timestamp.now.milliseconds
@@ -70,7 +70,7 @@ extension HistoryKeeper {
       let count = try file.sweep(path, rule, now: now, limit: configuration.limits.slice)
       if count < configuration.limits.slice { toSweep.removeLast() }
       if count > 0, file.database.frames >= HistoryLimits.logFrames { try file.database.checkpoint() }
-      // The rest at once after what is more urgent.
+      // The rest follows directly after the more urgent work.
       if wish.withLock({ $0.isHurried || $0.isWanted && nextRound <= .now() || $0.isClosing }) { return }
     }
     nextSweep = .now() + configuration.limits.sweepInterval.dispatch

@@ -5,24 +5,26 @@ internal import JSON
 internal import SignalStore
 internal import Synchronization
 
-/// Brings the history further, on a thread of its own, by what is in the journal.
+/// Advances the history from the journal, on a thread of its own.
 ///
-/// 1. The place in the journal is in the file, in the commit of what was before it: a crash neither loses nor doubles.
-/// 2. The journal keeps what is not durable in the history. When that has become as much as a whole journal may have, the
-///    history goes on from the state instead, and the series that have changed meanwhile say that something is missing: writing
-///    never waits for it.
-/// 3. When its file fails, nothing is kept any more, and the journal does not wait.
-// Unchecked: the files are not Sendable, and used by the thread only. What others use is behind a lock, atomic or constant.
+/// 1. The position in the journal is stored in the file, in the same commit as the changes before it: a crash neither
+///    loses nor repeats any.
+/// 2. The journal keeps what is not durable in the history. When that exceeds the limit of a whole journal, the history
+///    continues from the state instead, and the series that have changed meanwhile record a gap: writing never waits
+///    for it.
+/// 3. When its file fails, nothing more is kept, and the journal does not wait.
+// Unchecked: the files are not Sendable, and used by the thread only. What others use is guarded by a lock, atomic or
+// constant.
 final class HistoryKeeper: @unchecked Sendable {
   struct Wish {
-    /// There is something in the journal.
+    /// The journal has something new.
     var isWanted = false
-    /// Somebody asks.
+    /// A query is waiting.
     var isHurried = false
     var isClosing = false
-    /// Nothing is to be written any more.
+    /// Nothing more may be written.
     var isFailed = false
-    /// Those who wait until something is in the file.
+    /// The callers that wait until a position is in the file.
     var waiting: [(position: UInt64, semaphore: DispatchSemaphore)] = []
   }
 
@@ -38,16 +40,16 @@ final class HistoryKeeper: @unchecked Sendable {
   private let wake = DispatchSemaphore(value: 0)
   private let thread = WorkerThread()
   private let reached: Atomic<UInt64>
-  /// Before this the file has more than it says.
+  /// Before this position the file contains more than its head says.
   private let readyFrom: UInt64
   private let hasFailed = Atomic(false)
   private let isCrowded = Atomic(false)
   let hasBegun: Atomic<Bool>
-  /// Whether what was kept does not go on where the journal does, or by other rules.
+  /// Whether the history does not continue where the journal does, or has other rules.
   var mustBegin: Bool
   var nextRound = DispatchTime.now()
   var nextSweep = DispatchTime.now()
-  /// Those that the sweep under way has not come to yet.
+  /// The series that the current sweep has not reached yet.
   var toSweep: [PropertyPath] = []
 
   /// - Parameter openState: Opens `state.sqlite` for reading.
@@ -73,18 +75,18 @@ final class HistoryKeeper: @unchecked Sendable {
     thread.start { self.run() }
   }
 
-  // MARK: For others
+  // MARK: Other threads
 
-  /// Whether nothing is kept any more.
+  /// Whether the history has failed, and nothing more is kept.
   var isOver: Bool { hasFailed.load(ordering: .acquiring) }
 
-  /// Whether the file is as it says: not while it begins anew with other rules.
+  /// Whether the file matches its head: not while it is rebuilt with other rules.
   var isReady: Bool { reached.load(ordering: .acquiring) >= readyFrom && hasBegun.load(ordering: .acquiring) }
 
   /// Whether properties have been left out because there are too many series.
   var isFull: Bool { isCrowded.load(ordering: .relaxed) }
 
-  /// Says that there is something in the journal.
+  /// Notifies it that the journal has something new.
   func request() {
     let isNew = wish.withLock { wish in
       defer { wish.isWanted = true }
@@ -93,7 +95,7 @@ final class HistoryKeeper: @unchecked Sendable {
     if isNew { wake.signal() }
   }
 
-  /// Waits until everything up to a position is in the file, as long as ``HistoryLimits/patience`` lasts.
+  /// Waits until everything up to a position is in the file, at most for ``HistoryLimits/patience``.
   ///
   /// - Returns: Whether it is.
   func reach(_ position: UInt64) -> Bool {
@@ -113,12 +115,12 @@ final class HistoryKeeper: @unchecked Sendable {
     return has(position)
   }
 
-  /// Whether everything up to a position is in the file, and nothing that it does not tell of.
+  /// Whether everything up to a position is in the file, and the file matches its head.
   private func has(_ position: UInt64) -> Bool { isReady && reached.load(ordering: .acquiring) >= position }
 
-  /// Brings the history as far as it goes, and ends the thread.
+  /// Advances the history as far as possible, and ends the thread.
   ///
-  /// - Parameter isFailed: Nothing is to be written any more.
+  /// - Parameter isFailed: Whether nothing more may be written.
   func close(isFailed: Bool) {
     wish.withLock { wish in
       wish.isClosing = true
@@ -134,7 +136,7 @@ final class HistoryKeeper: @unchecked Sendable {
     while true {
       waitForWork()
       let wish = wish.withLock { wish in
-        // Before it looks how far the journal goes: who asks while it is at it means what has come since.
+        // Before reading the end of the journal: a request made during the work is about what has come since.
         defer { (wish.isWanted, wish.isHurried) = (false, false) }
         return wish
       }
@@ -147,7 +149,7 @@ final class HistoryKeeper: @unchecked Sendable {
           fail(error)
           return
         }
-        // When the disk is full, the journal says so; what is missing here is still in it.
+        // When the disk is full, the journal reports it; what is missing here is still in the journal.
         if wish.isClosing { return letGo() }
         _ = wake.wait(timeout: .now() + journal.retryInterval.dispatch)
         request()
@@ -155,7 +157,7 @@ final class HistoryKeeper: @unchecked Sendable {
     }
   }
 
-  /// Waits until there is something to be done: now, for those who ask; otherwise after a while, with what has come by then.
+  /// Waits for work: at once for queries; otherwise for the interval, to collect what comes in it.
   private func waitForWork() {
     while true {
       let (isUrgent, isWanted) = wish.withLock { wish in
@@ -177,7 +179,7 @@ final class HistoryKeeper: @unchecked Sendable {
     if !wish.isClosing, nextSweep <= .now() { try sweep() }
   }
 
-  /// Takes over everything in the journal, in transactions of bounded size.
+  /// Copies everything from the journal, in transactions of bounded size.
   private func fill(isDurable: Bool) throws(StorageError) {
     var isOver = false
     while !isOver {
@@ -205,7 +207,7 @@ final class HistoryKeeper: @unchecked Sendable {
   ) throws(StorageError) {
     try row.forEachRecord(in: rows.database.file) { record in
       if case .other(.amendment(let property)) = record, isKept(property.path) {
-        // The newest value where values are not all kept; one that the series has already is passed over.
+        // The newest value where not all are recorded; one that the series already has is skipped.
         changes[property.path, default: HistoryFile.Changes()].samples.append(Sample(property))
       }
       guard case .commit(let commit) = record else { return }

@@ -2,15 +2,15 @@
 
 package import SignalStore
 
-/// Whom a history tells what an operator has to know.
+/// The callbacks by which a history notifies the operator.
 package struct HistoryObserver: Sendable {
-  /// Nothing is kept any more.
+  /// The history has failed, and nothing more is kept.
   package var failed: @Sendable (StorageError) -> Void
-  /// What was between two revisions is not in the series: the journal did not reach back to where they ended.
+  /// The changes between two revisions are missing: the journal did not reach back to the end of the series.
   package var gap: @Sendable (Revision, Revision) -> Void
-  /// An answer could not be read.
+  /// The data of an answer could not be read.
   package var unreadable: @Sendable (StorageError) -> Void
-  /// There are as many series as there may be, and more properties that a rule names.
+  /// The limit of series is reached, and a rule names more properties.
   package var crowded: @Sendable (Int) -> Void
 
   package init(

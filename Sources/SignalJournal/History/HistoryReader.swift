@@ -4,11 +4,12 @@ internal import Dispatch
 package import SignalStore
 internal import Synchronization
 
-/// Answers questions about what properties were, one after the other, on a thread of its own.
+/// Answers queries of past values, one by one, on a thread of its own.
 ///
-/// An answer has everything that was durable when the question was taken up: what is still in the journal is brought into the
-/// file before. Of a folder that is only read, it has what is in the file.
-// Unchecked: the connection is not Sendable, and used by the thread only. What others use is behind the lock or constant.
+/// An answer includes everything that was durable when the query was started: what is still in the journal is copied to
+/// the file first. For a read-only folder, it includes what is in the file.
+// Unchecked: the connection is not Sendable, and used by the thread only. What others use is guarded by the lock or
+// constant.
 package final class HistoryReader: SeriesSource, @unchecked Sendable {
   private struct Question {
     let query: SeriesQuery
@@ -23,16 +24,16 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
 
   private let scan: SeriesScan
   private let configuration: HistoryConfiguration
-  /// What brings the file further; nil when nothing does.
+  /// Advances the file; nil when nothing does.
   private let writing: (keeper: HistoryKeeper, journal: Journal)?
-  /// Whether everything that there is is in a file that nothing brings further.
+  /// Whether a file that nothing advances includes everything that was recorded.
   private let isWhole: Bool
   private let unreadable: @Sendable (StorageError) -> Void
   private let queue = Mutex(Queue())
   private let wake = DispatchSemaphore(value: 0)
   private let thread = WorkerThread()
 
-  /// - Parameter unreadable: Called when an answer cannot be read.
+  /// - Parameter unreadable: Called when the data of an answer cannot be read.
   init(
     _ scan: SeriesScan, _ configuration: HistoryConfiguration, keeper: HistoryKeeper, journal: Journal,
     unreadable: @escaping @Sendable (StorageError) -> Void
@@ -46,7 +47,7 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
 
   /// Answers from a file that nobody writes.
   ///
-  /// - Parameter isWhole: Whether it has everything that there is.
+  /// - Parameter isWhole: Whether it includes everything that was recorded.
   init(
     reading scan: SeriesScan, _ configuration: HistoryConfiguration, isWhole: Bool,
     unreadable: @escaping @Sendable (StorageError) -> Void
@@ -74,7 +75,7 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
     if isTaken { wake.signal() } else { body(.failure(.busy)) }
   }
 
-  /// Refuses what waits, and ends the thread.
+  /// Refuses the waiting queries, and ends the thread.
   package func close() {
     let questions = queue.withLock { queue in
       queue.isClosing = true
@@ -118,11 +119,11 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
     }
   }
 
-  /// Whether all that is asked for has been in the file for a while.
+  /// Whether the whole queried range is already in the file.
   private func isPast(_ query: SeriesQuery) throws(StorageError) -> Bool {
     guard case .time(let end)? = query.to else { return false }
     let newest = try scan.newest().milliseconds
-    // The end of a bucket may be behind that of the question.
+    // The end of a bucket may be after that of the query.
     return end.milliseconds + (query.step ?? 0) < newest
   }
 }

@@ -2,14 +2,14 @@
 
 internal import SignalStore
 
-/// The keys of the table `raw`: series by series, and the blocks of each by their beginning.
+/// The keys of the table `raw`: ordered by series, then by the beginning of the block.
 enum SeriesKey {
   private static let timeBits: Int64 = 46
 
   /// The numbers that a series can have.
   static let numbers: Range<Int64> = 0..<1 << (63 - timeBits)
 
-  /// The key of a block that begins at a time; times that have no room in it, before 1970 and after 4199, are moved.
+  /// The key of a block that begins at a time; times that do not fit, before 1970 and after 4199, are clamped.
   static func key(_ number: Int64, _ time: Int64) -> Int64 {
     number << timeBits | min(max(0, time), 1 << timeBits - 1)
   }
@@ -18,13 +18,13 @@ enum SeriesKey {
   static func range(_ number: Int64) -> ClosedRange<Int64> { key(number, 0)...key(number, .max) }
 }
 
-/// What `history.sqlite` says about itself.
+/// The head of `history.sqlite`.
 struct HistoryHead: Equatable {
-  /// The name that all files of a folder share.
+  /// The identifier that all files of a folder share.
   let identity: [UInt8]
-  /// The end of the part of the journal that is in it.
+  /// The end of the part of the journal that it includes.
   var journal = JournalPlace()
-  /// The rules by which it was kept; empty when it has not begun.
+  /// The rules by which it was kept; empty before it has started.
   var rules = ""
 
   init(identity: [UInt8]) { self.identity = identity }
@@ -40,7 +40,7 @@ struct HistoryHead: Equatable {
 
   /// Reads the only row of the table.
   ///
-  /// - Throws: A damage, when there is not one, or it is not what was written.
+  /// - Throws: A damage, when the row is missing or corrupt.
   init(_ database: Database) throws(StorageError) {
     try self.init(try database.prepare("SELECT * FROM history"), in: database.file)
   }
@@ -59,7 +59,7 @@ struct HistoryHead: Equatable {
     else { throw .damaged(.init(file, "the table history", "the checksum does not match")) }
   }
 
-  /// Puts it in the place of what is there.
+  /// Replaces the row.
   func write(_ database: Database) throws(StorageError) {
     try database.execute("DELETE FROM history")
     try database.prepare("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?)").run(
@@ -76,7 +76,7 @@ struct BlockRow {
   let start: Int64
   /// The revision of the first change.
   let first: UInt64
-  /// The time of the first change behind it.
+  /// The time of the first change after it.
   let until: Int64
   let bytes: [UInt8]
 
@@ -94,7 +94,7 @@ struct BlockRow {
     ]
   }
 
-  /// Reads the row that a statement is at; nil when it is not what was written.
+  /// Reads the row that a statement is at; nil when it is corrupt.
   init?(_ statement: Statement) {
     key = statement.integer(0)
     first = UInt64(bitPattern: statement.integer(1))
@@ -117,7 +117,7 @@ struct RollupRow {
   let series: Int64
   let step: Int64
   let bucket: SeriesBucket
-  /// Whether the last value was still there at the end.
+  /// Whether the last value still held at the end.
   let held: Bool
   /// The beginning of the next bucket in which there was a change.
   let until: Int64
@@ -139,7 +139,7 @@ struct RollupRow {
     ]
   }
 
-  /// Reads the row that a statement is at; nil when it is not what was written.
+  /// Reads the row that a statement is at; nil when it is corrupt.
   init?(_ statement: Statement) {
     series = statement.integer(0)
     step = statement.integer(1)
@@ -149,7 +149,7 @@ struct RollupRow {
     bucket.count = Int(statement.integer(5))
     bucket.minimum = statement.isNull(6) ? nil : statement.real(6)
     bucket.maximum = statement.isNull(7) ? nil : statement.real(7)
-    // A sum without bounds, which SQLite does not keep.
+    // An infinite sum is NaN, which SQLite stores as NULL.
     bucket.integral = statement.isNull(8) ? .nan : statement.real(8)
     bucket.known = statement.integer(9)
     bucket.first = statement.isNull(10) ? nil : SeriesValue(statement.bytes(10)[...])

@@ -12,7 +12,7 @@ package struct HistoryRule: Equatable, Sendable {
     package let retention: Int64
   }
 
-  /// Why a line is no rule: a clause about it.
+  /// The reason a line is not a rule, as a clause.
   package struct Fault: Error, Equatable, Sendable {
     package let reason: String
 
@@ -25,20 +25,20 @@ package struct HistoryRule: Equatable, Sendable {
   /// From the shortest bucket to the longest.
   package let tiers: [Tier]
 
-  /// Most tiers of a rule.
+  /// Maximum number of tiers of a rule.
   package static let mostTiers = 8
-  /// Most rules.
+  /// Maximum number of rules.
   package static let mostRules = 256
   /// The lengths that a bucket can have, in milliseconds: 1 s to 366 days.
   package static let steps: ClosedRange<Int64> = 1000...366 * 86_400_000
-  /// A hundred years.
+  /// The maximum retention: a hundred years.
   private static let longestRetention: Int64 = 100 * 365 * 86_400_000
 
   private static let units: [(name: Character, milliseconds: Int64)] = [
     ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("y", 365 * 86_400_000),
   ]
 
-  /// Reads a line: a pattern, and behind it, with commas in between, what is kept and for how long.
+  /// Parses a line: a pattern, followed by a comma-separated list of what is kept and for how long.
   package init(_ line: String, limits: PathLimits = PathLimits()) throws(Fault) {
     var parts = line.split(separator: ",", omittingEmptySubsequences: false)[...]
     var texts: [(step: Substring, retention: Substring)] = []
@@ -98,7 +98,7 @@ package struct HistoryRule: Equatable, Sendable {
     return (raw, tiers)
   }
 
-  /// Whether the text is one more tier, and so belongs to the rule before it where commas also separate rules.
+  /// Whether the text is another tier, and so continues the previous rule where commas also separate rules.
   package static func isTier(_ text: String) -> Bool {
     let words = text.split(separator: " ")
     return words.count == 2 && milliseconds(words[1]) != nil && (words[0] == "raw" || milliseconds(words[0]) != nil)
@@ -113,12 +113,12 @@ package struct HistoryRule: Equatable, Sendable {
     return overflow ? nil : result
   }
 
-  /// How long anything of it is kept, in milliseconds.
+  /// The longest retention of the rule, in milliseconds.
   var longest: Int64 { tiers.last?.retention ?? raw ?? 0 }
 }
 
 extension HistoryRule: CustomStringConvertible {
-  /// The line.
+  /// The rule as a line.
   package var description: String {
     let raw = raw.map { ["raw \(HistoryRule.text($0))"] } ?? []
     let tiers = tiers.map { "\(HistoryRule.text($0.step)) \(HistoryRule.text($0.retention))" }
@@ -126,14 +126,14 @@ extension HistoryRule: CustomStringConvertible {
   }
 
   private static func text(_ milliseconds: Int64) -> String {
-    // Never without a unit, as all that is read is a whole number of seconds.
+    // A unit always fits, as parsed values are whole numbers of seconds.
     guard let unit = units.last(where: { milliseconds % $0.milliseconds == 0 }) else { return "\(milliseconds)" }
     return "\(milliseconds / unit.milliseconds)\(unit.name)"
   }
 }
 
 extension StringProtocol {
-  /// Without spaces at both ends.
+  /// The text without spaces at both ends.
   fileprivate var trimmed: String {
     var text = self[...]
     while text.first == " " { text = text.dropFirst() }

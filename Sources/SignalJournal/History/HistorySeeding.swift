@@ -3,11 +3,11 @@
 internal import JSON
 internal import SignalStore
 
-/// What a history begins with, some at a time: each property as it was in the state.
+/// The initial contents of a history, added in batches: each property as it was in the state.
 struct HistorySeeding {
-  /// Most that are written at once.
+  /// The maximum size of a batch.
   private static let most = 1000
-  /// From when on series that have changed do not know what was; nil when nothing is missing.
+  /// The time since which values of changed series are unknown; nil when nothing is missing.
   private let gap: Int64?
   private var changes: [PropertyPath: HistoryFile.Changes] = [:]
 
@@ -17,11 +17,11 @@ struct HistorySeeding {
 
   mutating func add(_ property: StoredValue) {
     let sample = Sample(property)
-    // It is not known what it was before it got this value.
+    // Its value before this one is unknown.
     changes[property.path] = HistoryFile.Changes(gap: gap.map { min($0, sample.time) }, samples: [sample])
   }
 
-  /// The property is not there any more.
+  /// Ends the series of a property that no longer exists.
   mutating func end(_ path: PropertyPath) { changes[path] = HistoryFile.Changes(gap: gap) }
 
   mutating func take() -> [PropertyPath: HistoryFile.Changes] {

@@ -2,16 +2,16 @@
 
 internal import SignalStore
 
-/// The end of a series, which the next change goes on from: what is not yet written as rows of its own.
+/// The open end of a series, which the next change extends: what is not yet written as rows of its own.
 struct OpenSeries: Equatable {
-  /// What a change has completed.
+  /// A row that a change has completed.
   enum Row {
     case block(SampleBlock, until: Int64)
-    /// - `held`: Whether the last value was still there at the end of the bucket.
+    /// - `held`: Whether the last value still held at the end of the bucket.
     case bucket(SeriesBucket, step: Int64, held: Bool, until: Int64)
   }
 
-  /// What the property is.
+  /// The current kind of the property.
   private(set) var kind = Sample.Kind.unknown
   /// Its value; nil when it has none.
   private(set) var value: SeriesValue?
@@ -24,7 +24,7 @@ struct OpenSeries: Equatable {
 
   init() {}
 
-  /// Takes the next change in, and hands out what it completes.
+  /// Adds the next change, and returns the rows that it completes.
   mutating func apply(
     _ sample: Sample, _ rule: HistoryRule, _ complete: (Row) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -34,7 +34,7 @@ struct OpenSeries: Equatable {
         try complete(.block(block, until: sample.time))
         self.block = nil
       }
-      // Out of its place while it grows, so that it is not copied.
+      // Moved out while it is mutated, to avoid a copy.
       var block = block ?? SampleBlock(start: sample.time, first: sample.revision)
       self.block = nil
       block.append(sample)
@@ -50,7 +50,7 @@ struct OpenSeries: Equatable {
     to new: SeriesValue?, at time: Int64, _ rule: HistoryRule, _ complete: (Row) throws(StorageError) -> Void
   ) throws(StorageError) {
     if !buckets.elementsEqual(rule.tiers, by: { $0.step == $1.step }) {
-      // The rule is another one than at the last change: what it does not keep ends, and what is new begins.
+      // The rule has changed since the last change: buckets that it drops end, and new ones start.
       let known = value.map { ($0, since: self.time) }
       buckets = rule.tiers.map { tier in
         buckets.first { $0.step == tier.step } ?? OpenBucket(step: tier.step, at: time, held: known)
@@ -64,7 +64,7 @@ struct OpenSeries: Equatable {
     }
   }
 
-  // MARK: In the file
+  // MARK: Encoding
 
   var bytes: [UInt8] {
     var writer = RecordWriter()
@@ -126,14 +126,14 @@ struct OpenSeries: Equatable {
 }
 
 extension SeriesValue {
-  /// The same without its text when that is too long for a bucket: then it is no number, either.
+  /// The same without its text when that is too long for a bucket; then it is not a number either.
   var shortened: SeriesValue {
     text.count <= HistoryLimits.valueBytes ? self : SeriesValue([])
   }
 }
 
 extension RecordWriter {
-  /// The text of a value with one more than its length before it; 0 for none.
+  /// Appends the text of a value, preceded by its length plus one; 0 for none.
   fileprivate mutating func append(optional value: SeriesValue?) {
     append(number: value == nil ? 0 : 1)
     if let value { append(text: value.text) }

@@ -3,12 +3,12 @@
 internal import JSON
 internal import SignalStore
 
-/// A change of a series as it is written down.
+/// A change of a series as it is stored.
 struct Sample {
   enum Kind: UInt8 {
     /// The property is gone.
     case absent = 0
-    /// From here on it is not known what it was.
+    /// From here on its value is unknown.
     case unknown = 1
     case value = 2
   }
@@ -37,10 +37,10 @@ struct Sample {
   var value: SeriesValue? { kind == .value ? SeriesValue(text) : nil }
 }
 
-/// Changes of one series one behind the other, in bytes: a row of the table `raw`, or the beginning of one.
+/// Consecutive changes of one series, encoded: a row of the table `raw`, or the beginning of one.
 ///
-/// Each is the milliseconds since the one before, the revisions since it, and one number that is its kind or, two more than
-/// its length, announces a value.
+/// Each is the milliseconds since the previous one, the revisions since it, and a number that is its kind or, for a
+/// value, its length plus two.
 struct SampleBlock: Equatable {
   /// The time of the first.
   let start: Int64
@@ -83,7 +83,7 @@ struct SampleBlock: Equatable {
     bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// Goes on with a block that was written down.
+  /// Continues a stored block.
   init(start: Int64, first: UInt64, bytes: [UInt8]) throws(RecordError) {
     self.init(start: start, first: first)
     var reader = SampleReader(bytes, start: start, first: first)
@@ -95,7 +95,7 @@ struct SampleBlock: Equatable {
   }
 }
 
-/// Reads the changes of a ``SampleBlock``; it trusts nothing.
+/// Reads the changes of a ``SampleBlock``; it validates all input.
 struct SampleReader {
   private let bytes: [UInt8]
   private var index = 0

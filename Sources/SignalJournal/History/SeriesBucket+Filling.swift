@@ -9,7 +9,7 @@ extension SeriesBucket {
     return time - (rest < 0 ? rest + step : rest)
   }
 
-  /// A value was there for some milliseconds of it.
+  /// Adds a value that held for some milliseconds of it.
   mutating func hold(_ value: SeriesValue, for milliseconds: Int64) {
     take(value)
     guard let number = value.number else { return }
@@ -17,7 +17,7 @@ extension SeriesBucket {
     known += milliseconds
   }
 
-  /// The property was changed.
+  /// Adds a change of the property.
   mutating func change(to value: SeriesValue?) {
     count += 1
     if let value { take(value) }
@@ -31,7 +31,7 @@ extension SeriesBucket {
     maximum = maximum.map { max($0, number) } ?? number
   }
 
-  /// Adds a shorter bucket that follows all that is in it.
+  /// Adds a shorter bucket that follows everything added before.
   mutating func add(_ other: SeriesBucket) {
     count += other.count
     if let number = other.minimum { minimum = minimum.map { min($0, number) } ?? number }
@@ -42,16 +42,16 @@ extension SeriesBucket {
     last = other.last ?? last
   }
 
-  /// Whether there was anything.
+  /// Whether it has neither a change nor a value.
   var isEmpty: Bool { count == 0 && first == nil }
 }
 
-/// A bucket that is being filled: the one of the last change of a series.
+/// The bucket under construction: the one of the last change of a series.
 struct OpenBucket: Equatable {
   /// Its length in milliseconds.
   let step: Int64
   private(set) var bucket: SeriesBucket
-  /// Up to when it is filled.
+  /// The time up to which it is filled.
   private(set) var filled: Int64
 
   init(step: Int64, bucket: SeriesBucket, filled: Int64) {
@@ -60,10 +60,10 @@ struct OpenBucket: Equatable {
     self.filled = filled
   }
 
-  /// The bucket of the first change after which it is kept.
+  /// Starts the bucket with the first change since it is kept.
   ///
   /// - Parameters:
-  ///   - held: What was there before the change, and since when.
+  ///   - held: The value before the change, and the time since which it held.
   init(step: Int64, at time: Int64, held: (value: SeriesValue, since: Int64)?) {
     self.step = step
     bucket = SeriesBucket(start: SeriesBucket.start(of: time, step: step))
@@ -73,10 +73,10 @@ struct OpenBucket: Equatable {
     if time > since { bucket.hold(held.value, for: time - since) }
   }
 
-  /// Takes a change in; what is behind the bucket begins the next.
+  /// Adds a change; one after the end of the bucket starts the next.
   ///
-  /// - Parameter held: What was there before.
-  /// - Returns: The bucket that has ended, if one has.
+  /// - Parameter held: The value before it.
+  /// - Returns: The bucket that has ended, if any.
   mutating func change(to value: SeriesValue?, at time: Int64, held: SeriesValue?) -> SeriesBucket? {
     var ended: SeriesBucket?
     let start = SeriesBucket.start(of: time, step: step)
@@ -94,12 +94,12 @@ struct OpenBucket: Equatable {
   }
 }
 
-/// Makes the rows of an answer out of changes, or out of shorter buckets, that come in their order.
+/// Builds the rows of an answer from changes, or from shorter buckets, in order.
 struct BucketRows {
   let step: Int64
   /// Where the answer begins.
   let start: Int64
-  /// Where it ends: nothing is known behind it.
+  /// Where it ends: nothing is known after it.
   let end: Int64
   let limit: Int
   private(set) var rows: [SeriesBucket] = []
@@ -117,22 +117,22 @@ struct BucketRows {
     filled = start
   }
 
-  /// Whether there is nothing left to be done.
+  /// Whether the answer is complete.
   var isComplete: Bool { rows.count >= limit || filled >= end }
 
-  /// The beginning of the first bucket that is not among the rows; nil when it is behind the end.
+  /// The beginning of the first bucket that is not among the rows; nil when it is after the end.
   var next: Int64? { bucket.start < end ? bucket.start : nil }
 
-  /// What the property is from here on, without a change.
+  /// Sets the value that holds from here on, without a change.
   mutating func hold(_ value: SeriesValue?) { held = value }
 
-  /// What the property is from a time on, without a change that is told of.
+  /// Sets the value that holds from a time on, without counting a change.
   mutating func hold(_ value: SeriesValue?, from time: Int64) {
     advance(to: time)
     held = value
   }
 
-  /// Goes on to a change.
+  /// Advances to a change.
   mutating func change(to value: SeriesValue?, at time: Int64) {
     advance(to: time)
     guard !isComplete else { return }
@@ -140,9 +140,9 @@ struct BucketRows {
     held = value
   }
 
-  /// Goes on to the end of a shorter bucket, or to where it is filled.
+  /// Advances to the end of a shorter bucket, or to the time up to which it is filled.
   ///
-  /// - Parameter value: What the property is there.
+  /// - Parameter value: The value that holds there.
   mutating func add(_ other: SeriesBucket, filledTo time: Int64, held value: SeriesValue?) {
     advance(to: other.start)
     guard !isComplete else { return }
@@ -152,11 +152,11 @@ struct BucketRows {
     closeIfOver()
   }
 
-  /// Goes on to the end.
+  /// Advances to the end.
   mutating func finish() {
     advance(to: end)
     guard rows.count < limit else { return }
-    // The bucket that is under way.
+    // The current bucket.
     if !bucket.isEmpty { rows.append(bucket) }
     bucket = SeriesBucket(start: end)
   }
@@ -165,7 +165,7 @@ struct BucketRows {
     let time = min(time, end)
     while filled < time, rows.count < limit {
       guard let held else {
-        // Nothing to be told of until there.
+        // The range up to there is empty.
         let start = SeriesBucket.start(of: time, step: step)
         if start > bucket.start {
           close()

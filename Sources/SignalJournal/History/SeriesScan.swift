@@ -3,7 +3,7 @@
 internal import JSON
 internal import SignalStore
 
-/// Answers questions from `history.sqlite`, by a connection that reads; each sees the file as it was at its beginning.
+/// Answers queries from `history.sqlite`, by a read-only connection; each sees a snapshot of the file.
 final class SeriesScan {
   private let database: Database
   private let limits: HistoryLimits
@@ -31,16 +31,16 @@ final class SeriesScan {
   /// The time of the last change that is in the file.
   func newest() throws(StorageError) -> Timestamp { try place().time }
 
-  /// Up to where in the journal the file goes.
+  /// The position in the journal up to which the file goes.
   private func place() throws(StorageError) -> JournalPlace {
     defer { head.reset() }
     return try HistoryHead(head, in: database.file).journal
   }
 
-  /// One page.
+  /// Reads one page.
   ///
   /// - Parameters:
-  ///   - isCurrent: Whether all that there is at the time of the question is in the file.
+  ///   - isCurrent: Whether the file includes everything up to the time of the query.
   ///   - isFull: Whether there are properties that have no series because there are too many.
   func page(
     _ query: SeriesQuery, _ rule: HistoryRule, isCurrent: Bool, isFull: Bool
@@ -110,7 +110,7 @@ final class SeriesScan {
       case .behind(let revision)? where sample.revision > revision.number: return false
       default: break
       }
-      // A gap has the revision of the change before it, and is not the first of a page.
+      // A gap has the revision of the change before it, and so cannot be the first of a page.
       if rows.count >= query.limit || bytes >= query.bytes, sample.kind != .unknown { return nil }
       last = sample.revision
       bytes += sample.text.count
@@ -120,10 +120,10 @@ final class SeriesScan {
     return (rows, isCut ? .behind(Revision(last)) : nil)
   }
 
-  /// Hands out the changes of a series, from the last block that begins before a place.
+  /// Calls `body` with the changes of a series, from the last block that begins before a position.
   ///
-  /// - Parameter body: Says whether it wants more; nil when it would, and has had enough.
-  /// - Returns: Whether there may be more that was not looked at.
+  /// - Parameter body: Returns whether it wants more; nil when its limit is reached.
+  /// - Returns: Whether there may be more that was not read.
   private func forEachSample(
     _ number: Int64, _ open: OpenSeries, from place: SeriesQuery.Place, _ body: (Sample) -> Bool?
   ) throws(StorageError) -> Bool {
@@ -157,7 +157,7 @@ final class SeriesScan {
     return try read(block.bytes, block.start, block.first) == nil
   }
 
-  /// The key of the last block that begins before a place, or the first that there can be.
+  /// The key of the last block that begins before a position, or the lowest possible key.
   private func key(_ number: Int64, of place: SeriesQuery.Place) throws(StorageError) -> Int64 {
     let range = SeriesKey.range(number)
     var best = range.lowerBound
@@ -168,7 +168,7 @@ final class SeriesScan {
     case .behind(let revision):
       var low = range.lowerBound
       var high = try lastBlock.integer(for: .integer(range.lowerBound), .integer(range.upperBound)) ?? low - 1
-      // Keys are in the order of revisions, too.
+      // Keys are also in the order of revisions.
       while low <= high {
         let middle = low + (high - low) / 2
         try nextBlock.begin(.integer(middle), .integer(high))
@@ -186,14 +186,14 @@ final class SeriesScan {
 
   // MARK: Buckets
 
-  /// Makes rows of changes.
+  /// Fills rows from changes.
   ///
-  /// - Returns: Whether there is more than is looked at.
+  /// - Returns: Whether there is more than the limit of a query.
   private func fill(
     _ rows: inout BucketRows, _ query: SeriesQuery, _ number: Int64, _ open: OpenSeries
   ) throws(StorageError) -> Bool {
     let start = rows.start
-    // Out of its place while it is filled, so that it is not copied.
+    // Moved out while it is mutated, to avoid a copy.
     var filling = rows
     defer { rows = filling }
     return try forEachSample(number, open, from: .time(Timestamp(milliseconds: start))) { sample in
@@ -207,7 +207,7 @@ final class SeriesScan {
     }
   }
 
-  /// Makes rows of shorter buckets.
+  /// Fills rows from shorter buckets.
   private func fill(
     _ rows: inout BucketRows, _ number: Int64, _ open: OpenSeries, _ tier: Int64
   ) throws(StorageError) -> Bool {
@@ -240,7 +240,7 @@ final class SeriesScan {
         rows.add(bucket.bucket, filledTo: bucket.filled, held: open.value)
       }
     } else {
-      // The rule keeps these buckets since the last change.
+      // The rule has kept these buckets only since the last change.
       rows.hold(open.value, from: open.time)
     }
     return false
@@ -248,7 +248,7 @@ final class SeriesScan {
 }
 
 extension BucketRows {
-  /// The rows that a question asks for, up to what is known.
+  /// The rows of a query, up to the end of what is known.
   fileprivate init(step: Int64, _ query: SeriesQuery, end: Int64) {
     var end = end
     if case .time(let time)? = query.to {

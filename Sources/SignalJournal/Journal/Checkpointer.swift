@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// Moves the log of a database into its file, on a thread and a connection of its own, so that no commit waits for it.
 ///
-/// While others go on writing it never gets to the end of the log, and only from there the log begins anew. So the one that
+/// While writing continues it never reaches the end of the log, and only from there the log can restart. So the writer
+/// moves the small rest itself when this is done (``takeRest()``).
 /// writes does the small rest itself when this is done (``takeRest()``).
 // The connection is used by the thread only; everything else is atomic.
 final class Checkpointer: @unchecked Sendable {
@@ -28,14 +29,14 @@ final class Checkpointer: @unchecked Sendable {
     thread.start { self.run() }
   }
 
-  /// Begins, unless it is at it.
+  /// Starts a checkpoint, unless one is running.
   func request() {
     if phase.compareExchange(expected: .idle, desired: .wanted, ordering: .acquiringAndReleasing).exchanged {
       wake.signal()
     }
   }
 
-  /// Whether it has ended since this was asked last, and little is left.
+  /// Whether a checkpoint has ended since the last call, and little is left.
   func takeRest() -> Bool {
     phase.compareExchange(expected: .done, desired: .idle, ordering: .acquiringAndReleasing).exchanged
   }
@@ -54,7 +55,7 @@ final class Checkpointer: @unchecked Sendable {
       do throws(StorageError) {
         try database.checkpoint()
       } catch {
-        // What does not fit into the file stays in the log, and is tried again after the next commits.
+        // What does not fit into the file stays in the log, and is retried after the next commits.
         if !error.isTemporary { failed(error) }
       }
       _ = phase.compareExchange(expected: .wanted, desired: .done, ordering: .acquiringAndReleasing)

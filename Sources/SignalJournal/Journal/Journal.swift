@@ -7,34 +7,37 @@ internal import Synchronization
 
 /// Takes the records of a store, numbers them, and makes them durable in this order.
 ///
-/// 1. The first record has the position that follows the recovered one, and each the next, also one that is omitted. Who wants to know when something
-///    is durable asks for ``position`` after it has been executed, and waits until that is.
-/// 2. One thread writes: whatever has come while it was writing is the next group, one row of the journal and one sync.
-/// 3. After each sync it calls `durable` with the last position and revision that are; these only grow. No lock is held.
-///    Records that are omitted need no sync: of a group that has no others the durable mark is written, and that is all.
-/// 4. When the disk is full, the group stays where it is and is tried again each second; records are taken meanwhile, but
-///    ``health`` says so, and who sees it should refuse to write.
-/// 5. When a sync has failed, of whichever file, nothing is written any more and records are dropped; `durable` is not called
+/// 1. The first record has the position that follows the recovered one, and each further record the next, including
+///    omitted ones. To learn when something is durable, read ``position`` after it has been executed, and wait until
+///    that is durable.
+/// 2. One thread writes: all records that have come while it was writing are the next group, one row of the journal and
+///    one sync.
+/// 3. After each sync it calls `durable` with the last durable position and revision; these only grow. No lock is held.
+///    Omitted records need no sync: for a group with no others, only the durable mark is written.
+/// 4. When the disk is full, the group is kept and retried each second; records are accepted meanwhile, but ``health``
+///    reports it, and callers should refuse writes.
+/// 5. When a sync has failed, of any file, nothing more is written and records are dropped; `durable` is not called for
+///    what was written after that.
 ///    for what was written after that.
 package final class Journal: RecordSink {
-  /// How the journal is.
+  /// The health of the journal.
   package enum Health: Equatable, Sendable {
     case ok
-    /// There is no room on the disk; it is tried again.
+    /// The disk is full; writing is retried.
     case full(StorageError)
-    /// Nothing is written any more.
+    /// Nothing more is written.
     case failed(StorageError)
   }
 
-  /// A place up to which everything is durable.
+  /// A position up to which everything is durable.
   package struct Place: Equatable, Sendable {
-    /// That of the last record.
+    /// The position of the last record.
     package let position: UInt64
-    /// That of the last commit.
+    /// The revision of the last commit.
     package let revision: Revision
   }
 
-  /// What the journal calls on its threads; it has to be quick, and may use the journal.
+  /// The callbacks of the journal, called on its threads; they have to be quick, and may use the journal.
   package struct Observer: Sendable {
     package var durable: @Sendable (Place) -> Void
     package var changed: @Sendable (Health) -> Void
@@ -49,24 +52,24 @@ package final class Journal: RecordSink {
 
   private struct Queue {
     var records: [Record] = []
-    /// Of those that wait and those that are being written.
+    /// The bytes of the waiting records and of those being written.
     var bytes = 0
     var position: UInt64
     var sleep = Sleep.none
-    /// Somebody does not want to wait for the end of the interval.
+    /// Whether a caller cannot wait for the end of the interval.
     var isHurried = false
-    /// When the interval ends for a time to live that was given; nil when none was.
+    /// When the interval ends early for a new time to live; nil when there is none.
     var renewalDeadline: DispatchTime?
     var isClosing = false
     var isFailed = false
   }
 
-  /// What the thread that writes waits for, if it does.
+  /// What the writer thread waits for, if it does.
   private enum Sleep {
     case none
-    /// For a record.
+    /// Waits for a record.
     case records
-    /// For the end of an interval, or somebody who cannot wait for it.
+    /// Waits for the end of an interval, or a caller that cannot.
     case interval
   }
 
@@ -81,10 +84,10 @@ package final class Journal: RecordSink {
   private let queued = Atomic<Int>(0)
   private let state = Mutex(Health.ok)
   private let level: JournalLevel
-  /// Whether an interval is longer than a time to live may wait.
+  /// Whether the interval is longer than a time to live may wait.
   private let shortensInterval: Bool
 
-  /// - Parameter revision: The last one that was taken, also by a commit that is not kept.
+  /// - Parameter revision: The last revision, including those of omitted commits.
   init(
     after place: JournalPlace, revision: Revision, limits: JournalLimits, level: JournalLevel, observer: Observer
   ) {
@@ -100,9 +103,9 @@ package final class Journal: RecordSink {
       if case .interval(let interval) = limits.sync { interval > JournalLimits.renewalDelay } else { false }
   }
 
-  // MARK: For the store and its users
+  // MARK: Used by the store
 
-  /// Takes the next record.
+  /// Appends the next record.
   package func append(_ record: Record) {
     let cost = Journal.cost(of: record)
     let renewal =
@@ -127,25 +130,25 @@ package final class Journal: RecordSink {
     if isAwaited { wake.signal() }
   }
 
-  /// The position of the last record that was taken.
+  /// The position of the last record that was appended.
   package var position: UInt64 { lastPosition.load(ordering: .acquiring) }
 
   /// The position up to which everything is durable.
   package var durable: UInt64 { durablePosition.load(ordering: .acquiring) }
 
-  /// The position of the last durable record as the files count them, without those that are omitted.
+  /// The position of the last durable record as the files count them, without omitted ones.
   var written: UInt64 { writtenPosition.load(ordering: .acquiring) }
 
-  /// About how many bytes of records wait to be durable.
+  /// The approximate bytes of records that are not durable yet.
   package var queuedBytes: Int { queued.load(ordering: .relaxed) }
 
-  /// Whether so much is waiting that nothing should be added.
+  /// Whether a limit of waiting bytes is exceeded, so that writes should be refused.
   package var isFull: Bool { queuedBytes > limits.queueBytes || level.bytes > limits.journalBytes }
 
-  /// How the journal is.
+  /// The health of the journal.
   package var health: Health { state.withLock { $0 } }
 
-  /// Why nothing should be written now.
+  /// Why writes should be refused now.
   package var refusal: StorageRefusal? {
     switch health {
     case .ok: isFull ? .slow : nil
@@ -154,9 +157,9 @@ package final class Journal: RecordSink {
     }
   }
 
-  /// How the journal is, in numbers.
+  /// The status of the journal, in numbers.
   package var status: StorageStatus? {
-    // In this order, so that the revision is not behind the position.
+    // Read in this order, so that the revision does not lag the position.
     let durable = durable
     return StorageStatus(
       refusal: refusal, taken: position, durable: durable,
@@ -164,17 +167,17 @@ package final class Journal: RecordSink {
       sync: limits.sync)
   }
 
-  /// Makes what has been taken durable now, also when there is an interval.
+  /// Makes what has been appended durable now, without waiting for the interval.
   package func hurry() {
     wakeWriter { $0.isHurried = true }
   }
 
-  // MARK: For the thread that writes
+  // MARK: Used by the writer thread
 
   /// Waits for records.
   ///
-  /// - Parameter spare: An array for the next ones; its storage is used again.
-  /// - Returns: nil when the journal is being closed and there are none left.
+  /// - Parameter spare: An array for the next ones; its storage is reused.
+  /// - Returns: nil when the journal is closed and none are left.
   func take(spare: consuming [Record]) -> (records: [Record], bytes: Int)? {
     var deadline: DispatchTime?
     while true {
@@ -207,7 +210,7 @@ package final class Journal: RecordSink {
     }
   }
 
-  /// Waits until it is time to try again; false when nobody wants to wait any longer.
+  /// Waits until it is time to retry; false when the journal is being closed.
   func waitForRetry() -> Bool {
     let deadline = DispatchTime.now() + limits.retryInterval.dispatch
     while queue.withLock({ !$0.isClosing && !$0.isFailed }) {
@@ -216,7 +219,7 @@ package final class Journal: RecordSink {
     return false
   }
 
-  /// Everything up to there is durable, and so many bytes do not wait any more.
+  /// Reports everything up to a place as durable, and subtracts its bytes from the queue.
   ///
   /// - Parameter written: The position of the last record in the file.
   func reached(_ place: Place, written: UInt64, releasing bytes: Int) {
@@ -224,7 +227,7 @@ package final class Journal: RecordSink {
       queue.bytes -= bytes
       queued.store(queue.bytes, ordering: .relaxed)
     }
-    // Before the others, so that whoever sees those finds it in the file.
+    // Stored before the others, so that a thread that reads them finds the record in the file.
     writtenPosition.store(written, ordering: .releasing)
     durableRevision.store(place.revision.number, ordering: .releasing)
     durablePosition.store(place.position, ordering: .releasing)
@@ -233,7 +236,7 @@ package final class Journal: RecordSink {
 
   func set(_ health: Health) {
     let isChange = state.withLock { state in
-      // What has failed stays so.
+      // A failure is permanent.
       if case .failed = state { return false }
       defer { state = health }
       return state != health
@@ -251,7 +254,7 @@ package final class Journal: RecordSink {
     observer.changed(health)
   }
 
-  /// Makes ``take(spare:)`` return nil when nothing is left.
+  /// Makes ``take(spare:)`` return nil when no records are left.
   func endWriting() {
     wakeWriter { $0.isClosing = true }
   }
@@ -264,7 +267,7 @@ package final class Journal: RecordSink {
     wake.signal()
   }
 
-  /// About how many bytes a record takes while it waits.
+  /// The approximate size of a waiting record in bytes.
   static func cost(of record: Record) -> Int {
     switch record {
     case .commit(let commit), .omittedCommit(let commit): commit.reduce(64) { $0 + 64 + cost(of: $1) }
@@ -285,7 +288,7 @@ package final class Journal: RecordSink {
 }
 
 extension Record {
-  /// Whether it gives a property a time to live, or gives it anew.
+  /// Whether it sets or renews a time to live.
   fileprivate var givesTimeToLive: Bool {
     switch self {
     case .commit(let commit): commit.contains { $0.new?.lease?.term != nil }
@@ -297,7 +300,7 @@ extension Record {
 }
 
 extension Duration {
-  /// The same for Dispatch, at most some centuries.
+  /// The duration for Dispatch, at most some centuries.
   var dispatch: DispatchTimeInterval {
     let (seconds, attoseconds) = components
     guard seconds < 1 << 33 else { return .seconds(1 << 33) }

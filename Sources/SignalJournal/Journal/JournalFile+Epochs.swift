@@ -2,30 +2,30 @@
 
 internal import SignalStore
 
-/// What `journal.sqlite` knows beside its rows: whose it is, and when it was opened.
+/// What `journal.sqlite` stores beside its rows: its identity, and its starts.
 extension JournalFile {
-  /// The name that all files of a folder share.
+  /// The identifier that all files of a folder share.
   func identity() throws(StorageError) -> [UInt8] {
     let statement = try database.prepare("SELECT identity FROM storage")
     guard try statement.step() else { throw damage("the table storage", "it is empty") }
     return statement.bytes(0)
   }
 
-  /// The position at which the journal was closed when everything was written; nil when it was not.
+  /// The position at which the journal was closed cleanly; nil when it was not.
   func closedPosition() throws(StorageError) -> UInt64? {
     let statement = try database.prepare("SELECT closed FROM storage")
     guard try statement.step(), !statement.isNull(0) else { return nil }
     return UInt64(bitPattern: statement.integer(0))
   }
 
-  /// Notes that everything is written.
+  /// Records a clean close.
   func close(at position: UInt64) throws(StorageError) {
     try database.prepare("UPDATE storage SET closed = ?").run(.integer(Int64(position)))
   }
 
-  /// The starts so far, in their order.
+  /// The starts so far, in order.
   ///
-  /// - Parameter first: The number of the first one that is read.
+  /// - Parameter first: The number of the first one to read.
   func generations(from first: Int64 = 0) throws(StorageError) -> [Ancestry.Generation] {
     var generations: [Ancestry.Generation] = []
     var next: Int64?
@@ -49,7 +49,7 @@ extension JournalFile {
     return generations
   }
 
-  /// Adds a start, durably, and forgets the oldest.
+  /// Adds a start, durably, and deletes the oldest beyond the limit.
   func begin(_ generation: Ancestry.Generation) throws(StorageError) {
     try database.transaction { () throws(StorageError) in
       let number = (try database.integer("SELECT max(number) FROM epoch") ?? 0) + 1

@@ -2,7 +2,7 @@
 
 internal import SignalStore
 
-/// The rows of `journal.sqlite`, by one connection.
+/// The rows of `journal.sqlite`, accessed by one connection.
 final class JournalFile {
   let database: Database
   private let insertion: Statement
@@ -21,13 +21,13 @@ final class JournalFile {
 
   // MARK: Writing
 
-  /// Appends a row and deletes some that nobody needs any more, in one commit that is durable when this returns.
+  /// Appends a row and deletes some that are no longer needed, in one commit that is durable when this returns.
   ///
   /// - Parameters:
   ///   - place: The end of the journal; the row follows it.
-  ///   - unneeded: Rows up to this position can go.
+  ///   - unneeded: Rows up to this position can be deleted.
   ///   - limit: Most rows that are deleted.
-  /// - Returns: The new end, and how many rows have gone.
+  /// - Returns: The new end, and the number of deleted rows.
   func append(
     _ row: JournalRow, after place: JournalPlace, deletingThrough unneeded: UInt64? = nil, limit: Int64 = 0
   ) throws(StorageError) -> (end: JournalPlace, deleted: Int64) {
@@ -40,7 +40,7 @@ final class JournalFile {
     return (end, deleted)
   }
 
-  /// Inserts a row; in a transaction of the caller, or as one.
+  /// Inserts a row; in a transaction of the caller, or as one of its own.
   ///
   /// - Returns: The new end.
   func insert(_ row: JournalRow, after place: JournalPlace) throws(StorageError) -> JournalPlace {
@@ -52,9 +52,9 @@ final class JournalFile {
     return JournalPlace(position: row.last, revision: row.through, time: row.time, checksum: checksum)
   }
 
-  /// Deletes the oldest rows, as far as nobody needs them, and some at a time.
+  /// Deletes the oldest rows that are no longer needed, a limited number at a time.
   ///
-  /// - Returns: How many have gone.
+  /// - Returns: The number of deleted rows.
   func delete(through unneeded: UInt64, limit: Int64) throws(StorageError) -> Int64 {
     try deletion.run(.integer(Int64(unneeded)), .integer(limit))
     return database.changes
@@ -62,7 +62,7 @@ final class JournalFile {
 
   // MARK: Reading
 
-  /// How much comes behind a position: the bytes of the records, and the sum of ``JournalRow/work``.
+  /// The amount after a position: the bytes of the records, and the sum of ``JournalRow/work``.
   func size(after position: UInt64) throws(StorageError) -> (bytes: Int, work: Int) {
     let statement = try database.prepare(
       """
@@ -74,7 +74,7 @@ final class JournalFile {
     return (Int(statement.integer(0)), Int(statement.integer(1)))
   }
 
-  /// The position before the newest rows that have so many changes, bytes or records.
+  /// The position before the newest rows that have at least these changes, bytes or records.
   func position(beforeNewest changes: Int, bytes: Int, records: Int) throws(StorageError) -> UInt64 {
     let statement = try database.prepare(
       "SELECT last, changes, length(records), last - first + 1 FROM journal ORDER BY first DESC")
@@ -88,10 +88,10 @@ final class JournalFile {
     return 0
   }
 
-  /// Reads the rows behind a place, as long as `body` wants more, and checks that each follows the one before.
+  /// Reads the rows after a place while `body` returns true, and checks that each follows the one before.
   ///
-  /// - Parameter isComplete: Looks at the rows before the place, too, as they lie in the file: one that is not in order is
-  ///   noticed wherever it is.
+  /// - Parameter isComplete: Also reads the rows before the place, as stored in the file, so that one out of order is
+  ///   detected wherever it is.
   /// - Returns: The end of what was read.
   func read(
     after place: JournalPlace, isComplete: Bool = false, _ body: (JournalRow) throws(StorageError) -> Bool
@@ -114,7 +114,7 @@ final class JournalFile {
     }
   }
 
-  /// The last position of all; nil when there are no rows.
+  /// The last position; nil when there are no rows.
   func lastPosition() throws(StorageError) -> UInt64? {
     try database.integer("SELECT last FROM journal ORDER BY first DESC LIMIT 1").map { UInt64(bitPattern: $0) }
   }
@@ -153,9 +153,9 @@ final class JournalFile {
 }
 
 extension JournalRow {
-  /// Hands out the records one after the other.
+  /// Calls `body` with the records, one by one.
   ///
-  /// - Throws: A damage, when they are none, or not what the row says.
+  /// - Throws: A damage, when they are malformed or do not match the row.
   func forEachRecord(
     in file: String, _ body: (WrittenRecord) throws(StorageError) -> Void
   ) throws(StorageError) {

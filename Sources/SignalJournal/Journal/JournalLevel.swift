@@ -2,9 +2,10 @@
 
 internal import Synchronization
 
-/// How much is in the journal, between the thread that writes it and those that take it over into the state and the history.
+/// The fill level of the journal, shared by the thread that writes it and those that copy it to the state and the
+/// history.
 ///
-/// What the journal may take is reckoned by the state alone: the history never keeps anybody from writing.
+/// The limit of the journal applies to what the state still needs: the history never blocks writing.
 final class JournalLevel: Sendable {
   private let pendingBytes: Atomic<Int>
   private let pendingWork: Atomic<Int>
@@ -12,9 +13,9 @@ final class JournalLevel: Sendable {
   private let history: Atomic<UInt64>
 
   /// - Parameters:
-  ///   - size: What is in the journal and not in the state.
-  ///   - position: Up to where the state goes.
-  ///   - history: Up to where the history goes, durably; nil when there is none.
+  ///   - size: What the journal has after the state's position.
+  ///   - position: The position of the state.
+  ///   - history: The durable position of the history; nil when there is none.
   init(_ size: (bytes: Int, work: Int), coveredThrough position: UInt64, history: UInt64? = nil) {
     pendingBytes = Atomic(size.bytes)
     pendingWork = Atomic(size.work)
@@ -28,13 +29,13 @@ final class JournalLevel: Sendable {
   /// Changes and other records that are not in the state.
   var work: Int { pendingWork.load(ordering: .relaxed) }
 
-  /// Up to where the state goes, durably.
+  /// The durable position of the state.
   var stateCovered: UInt64 { state.load(ordering: .acquiring) }
 
-  /// Up to where the history goes, durably.
+  /// The durable position of the history.
   var historyCovered: UInt64 { history.load(ordering: .acquiring) }
 
-  /// Up to where the journal does not need its rows.
+  /// The position up to which the rows of the journal are no longer needed.
   var coveredThrough: UInt64 { min(stateCovered, historyCovered) }
 
   func add(bytes: Int, work: Int) {

@@ -2,34 +2,34 @@
 
 package import SignalStore
 
-/// What a journal does when, and how much it may take.
+/// The limits of a journal and the intervals of its work.
 package struct JournalLimits: Equatable, Sendable {
   package typealias Sync = StorageSync
 
   package var sync: Sync
-  /// Most bytes of records that wait to be written; 64 MiB unless told otherwise.
+  /// Maximum number of bytes of records that wait to be written; 64 MiB by default.
   ///
   /// Above it ``Journal/isFull`` is true.
   package var queueBytes: Int
-  /// Most bytes of records that are in the journal and not in the state yet; 256 MiB unless told otherwise.
+  /// Maximum number of bytes of records that are in the journal and not in the state yet; 256 MiB by default.
   ///
-  /// Above it ``Journal/isFull`` is true. When there are half as many, the state is brought further.
+  /// Above it ``Journal/isFull`` is true. At half of it, the state is advanced.
   package var journalBytes: Int
-  /// After how many changes the state is brought further also when they are small; 1 000 000 unless told otherwise.
+  /// The number of changes after which the state is advanced even when they are small; 1 000 000 by default.
   ///
-  /// They are what has to be read at a start.
+  /// A start has to read them all.
   package var journalChanges: Int
-  /// After how many bytes of records a row ends; 4 MiB.
+  /// The bytes of records after which a row ends; 4 MiB.
   ///
-  /// A group that has more takes several, each with a sync of its own.
+  /// A larger group takes several rows, each with a sync of its own.
   package var rowBytes = 4 << 20
-  /// After how many frames of a page the log of the journal is moved into its file: 4096, which are 16 MiB.
+  /// The number of frames, of a page each, after which the log is moved into its file: 4096, which are 16 MiB.
   package var logFrames = 4096
-  /// How many bytes of records are read for one transaction of the state; 32 MiB.
+  /// Bytes of records that are read for one transaction of the state; 32 MiB.
   ///
-  /// So much memory is taken some times over while it is made.
+  /// The transaction takes a multiple of it in memory.
   package var transactionBytes = 32 << 20
-  /// How long a disk that is full is left alone; 1 s.
+  /// The interval between retries when the disk is full; 1 s.
   package var retryInterval = Duration.seconds(1)
 
   package init(
@@ -41,13 +41,13 @@ package struct JournalLimits: Equatable, Sendable {
     self.journalChanges = journalChanges
   }
 
-  /// After how long a time to live that was given is durable at the latest, also when the interval is longer; so much longer
-  /// each is after a crash.
+  /// The longest delay until a new time to live is durable, even when the interval is longer; after a crash each time
+  /// to live is extended by it.
   package static let renewalDelay = Duration.seconds(1)
-  /// Most rows that a commit deletes beside its own: it adds one, so that there are always fewer.
+  /// Maximum number of rows that a commit deletes: as it adds only one, their number goes down.
   static let deletedRows: Int64 = 4
-  /// To how many bytes the log is cut when it is begun anew.
+  /// The size in bytes to which the log is truncated when it restarts.
   static let logBytes = 64 << 20
-  /// How much memory the pages of the state may take while it is written.
+  /// The size of the page cache of the state while it is written.
   static let stateCache = 16 << 20
 }

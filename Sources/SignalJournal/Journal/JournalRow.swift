@@ -6,23 +6,23 @@ internal import SignalStore
 struct JournalRow: Equatable {
   /// The position of the first record.
   let first: UInt64
-  /// That of the last one.
+  /// The position of the last record.
   let last: UInt64
   /// The revision before the first record.
   let after: Revision
-  /// The revision after the last one.
+  /// The revision after the last record.
   let through: Revision
   /// The time of the last commit.
   let time: Timestamp
-  /// How many changes its commits have.
+  /// The number of changes in its commits.
   let changes: Int
   /// The records, as ``RecordWriter`` writes them.
   let records: [UInt8]
 
-  /// How much there is to be done when it is read: changes, or records if there are more.
+  /// The work of reading it: the number of changes, or of records if there are more.
   var work: Int { max(changes, Int(last - first + 1)) }
 
-  /// The checksum of the row as it follows that with the checksum before: rows of another history do not fit.
+  /// The checksum of the row, chained to that of the previous row, so that rows of another history do not match.
   func checksum(after previous: UInt32) -> UInt32 {
     var checksum = Checksum(after: previous)
     for number in [first, last, after.number, through.number, UInt64(changes), UInt64(records.count)] {
@@ -35,7 +35,7 @@ struct JournalRow: Equatable {
   }
 }
 
-/// The end of a journal, which the next row has to fit to.
+/// The end of a journal, which the next row has to follow.
 struct JournalPlace: Equatable, Sendable {
   /// The position of the last record; 0 before the first.
   var position: UInt64 = 0

@@ -2,8 +2,8 @@
 
 internal import SignalStore
 
-/// What the thread that writes the journal does: one row, one commit and one sync for whatever has come.
-// Used by one thread at a time: the one that recovers, and then its own.
+/// The work of the writer thread: one row, one commit and one sync for all records that have come.
+// Used by one thread at a time: the recovering one, then its own.
 final class JournalWriter: @unchecked Sendable {
   private let journal: Journal
   private let file: JournalFile
@@ -15,9 +15,9 @@ final class JournalWriter: @unchecked Sendable {
   private let checkpointer: Checkpointer
   /// The end of the file.
   private var place: JournalPlace
-  /// How many records were omitted in this run, so that they have a position and are not in the file.
+  /// The number of records omitted in this run, which have a position but are not in the file.
   private var omitted: UInt64 = 0
-  /// That of the last commit, omitted or not.
+  /// The revision of the last commit, omitted or not.
   private var revision: Revision
   private var deletedThrough: UInt64
   private var writer = RecordWriter()
@@ -39,16 +39,16 @@ final class JournalWriter: @unchecked Sendable {
     deletedThrough = 0
   }
 
-  /// Writes until the journal is closed, and leaves the files as a start wants them.
+  /// Writes until the journal is closed, and leaves the files ready for the next start.
   ///
-  /// - Returns: Why not everything is in the files that was taken; nil when it is.
+  /// - Returns: Why the files do not include everything that was appended; nil when they do.
   func run() -> StorageError? {
     var failure: StorageError?
     var spare: [Record] = []
     while failure == nil, let (records, bytes) = journal.take(spare: spare) {
       failure = write(records, bytes)
       spare = records
-      // Released by this thread, and without a lock; the storage is kept unless it has become large.
+      // Released on this thread, without a lock; the storage is kept unless it has become large.
       spare.removeAll(keepingCapacity: records.count <= 1 << 14)
     }
     if failure == nil, case .failed(let error) = journal.health { failure = error }
@@ -69,7 +69,7 @@ final class JournalWriter: @unchecked Sendable {
         if let error = append(row) { return error }
         level.add(bytes: row.records.count, work: row.work)
       }
-      // Another thread may have found that a file of the folder cannot be trusted.
+      // Another thread may have found that a file of the folder is unreliable.
       if case .failed(let error) = journal.health { return error }
       mark.write(DurableMark(epoch: epoch, position: place.position, revision: revision).bytes)
       journal.reached(
@@ -82,7 +82,7 @@ final class JournalWriter: @unchecked Sendable {
     return nil
   }
 
-  /// As many records as a row takes; nil when all that are left are omitted.
+  /// As many records as fit in a row; nil when all remaining ones are omitted.
   private func row(of records: [Record], from index: inout Int) -> JournalRow? {
     writer.clear(after: place.revision)
     let first = place.position + 1
@@ -113,7 +113,7 @@ final class JournalWriter: @unchecked Sendable {
       records: writer.bytes)
   }
 
-  /// Makes a row durable, however long that takes; a disk that is full is asked again and again.
+  /// Makes a row durable, however long that takes; with a full disk, it retries.
   private func append(_ row: JournalRow) -> StorageError? {
     var isLast = false
     while true {
@@ -139,11 +139,11 @@ final class JournalWriter: @unchecked Sendable {
     }
   }
 
-  /// Notes that nothing is missing.
+  /// Records a clean close.
   private func finish() throws(StorageError) {
     while try file.delete(through: level.coveredThrough, limit: 256) > 0 {}
     try file.close(at: place.position)
-    // It alone knows the revisions of what was omitted last.
+    // Only the mark has the revisions of the last omitted commits.
     mark.sync()
     try file.database.checkpoint()
   }

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A thread of our own, for work that waits for a disk: a pool has threads for those that compute.
+/// A dedicated thread, for work that blocks on a disk: the threads of a pool are for computing.
 final class WorkerThread: Sendable {
   private let thread = Mutex<pthread_t?>(nil)
 
@@ -11,13 +11,13 @@ final class WorkerThread: Sendable {
   func start(_ body: sending @escaping () -> Void) {
     var thread = pthread_t()
     let work = unsafe Unmanaged.passRetained(Work(body))
-    // The thread takes the reference over.
+    // The thread takes over the reference.
     let code = unsafe pthread_create(&thread, nil, { unsafe WorkerThread.run($0) }, unsafe work.toOpaque())
     precondition(code == 0, "The system has no more threads: \(SystemCall.message(code)).")
     self.thread.withLock { $0 = thread }
   }
 
-  /// Waits until `body` has returned; a thread that was not started, or has been waited for, is not waited for.
+  /// Waits until `body` has returned; returns at once when the thread was not started or has been joined.
   func join() {
     let thread = thread.withLock { thread in
       defer { thread = nil }
@@ -28,7 +28,7 @@ final class WorkerThread: Sendable {
 
   private static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
-    // The only one that takes the reference that `start` has made.
+    // The only place that consumes the reference made by `start`.
     unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
     return nil
   }

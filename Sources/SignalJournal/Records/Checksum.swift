@@ -4,13 +4,13 @@
 struct Checksum {
   private(set) var value: UInt32
 
-  /// Goes on from a checksum, or from nothing.
+  /// Continues a checksum, or starts a new one.
   init(after value: UInt32 = 0) { self.value = value }
 
   mutating func append(_ bytes: Span<UInt8>) {
     let tables = Checksum.tables
     var state = ~value
-    // The indices are bounded by their types and by the loops; checking them takes as long as the rest.
+    // The indices are bounded by their types and by the loops; checking them would double the time.
     unsafe tables.withUnsafeBufferPointer { tables in
       unsafe bytes.withUnsafeBytes { bytes in
         var index = 0
@@ -47,7 +47,7 @@ struct Checksum {
 
   mutating func append(_ number: Int64) { append(UInt64(bitPattern: number)) }
 
-  /// Eight tables of 256 entries: the n-th is that of a byte with n zero bytes behind it.
+  /// Eight tables of 256 entries: the n-th is that of a byte followed by n zero bytes.
   private static let tables: [UInt32] = {
     var tables = [UInt32](repeating: 0, count: 8 * 256)
     for index in 0..<256 {

@@ -3,7 +3,7 @@
 internal import JSON
 internal import SignalStore
 
-/// A record as it was written down: a commit does not say what its changes have displaced.
+/// A record as it was written: a commit does not include the values that its changes have replaced.
 enum WrittenRecord {
   case commit(WrittenCommit)
   /// Any other kind.
@@ -21,17 +21,17 @@ struct WrittenCommit {
   let changes: [Change]
 }
 
-/// Why bytes are no records.
+/// The reason bytes are not records.
 struct RecordError: Error, Equatable {
-  /// Where in the bytes.
+  /// The offset in the bytes.
   let offset: Int
-  /// What is not as it should be: "a path".
+  /// The part that is malformed: "a path".
   let what: String
 }
 
-/// Reads what a ``RecordWriter`` has written.
+/// Parses what a ``RecordWriter`` has written.
 ///
-/// It trusts nothing: whatever the bytes are, it gives records that are as a store makes them, or throws.
+/// It validates all input: for any bytes, it returns records as a store makes them, or throws.
 struct RecordReader {
   private let bytes: [UInt8]
   private var index = 0
@@ -40,7 +40,7 @@ struct RecordReader {
   /// The revision of the last commit.
   private(set) var revision: Revision
 
-  /// - Parameter revision: That before the first commit.
+  /// - Parameter revision: The revision before the first commit.
   init(_ bytes: [UInt8], after revision: Revision = 0) {
     self.bytes = bytes
     self.revision = revision
@@ -81,7 +81,7 @@ struct RecordReader {
       return .commit(WrittenCommit(revision: revision, time: time, changes: [change]))
     case RecordFormat.amendment where !isCorrection:
       let (path, value) = (try path(), try json())
-      // What comes behind it is needed first.
+      // What follows it is needed first.
       let extra = try extra(part)
       let (revision, time) = (Revision(try smallNumber()), try timestamp())
       return .other(.amendment(extra.property(path, value, revision, time)))
@@ -94,7 +94,7 @@ struct RecordReader {
   private mutating func commit() throws(RecordError) -> WrittenCommit {
     let time = try timestamp()
     let count = try number()
-    // Each takes two bytes at least, so that the memory for them is bounded by what is there.
+    // Each takes at least two bytes, so that the memory for them is bounded by the input.
     guard count > 0, count <= UInt64(bytes.count - index) else { throw error("a number of changes") }
     let revision = try nextRevision()
     var changes: [WrittenCommit.Change] = []
@@ -231,7 +231,7 @@ struct RecordReader {
     var shift: UInt64 = 0
     while true {
       let byte = try byte()
-      // The tenth byte has room for one bit.
+      // The tenth byte can hold only one bit.
       guard shift < 63 || byte <= 1 else { throw error("a number") }
       number |= UInt64(byte & 0x7F) << shift
       if byte < 0x80 { return number }
@@ -239,7 +239,7 @@ struct RecordReader {
     }
   }
 
-  /// A number that can be counted on from.
+  /// A number that can be incremented safely.
   private mutating func smallNumber() throws(RecordError) -> UInt64 {
     let number = try number()
     guard number <= RecordFormat.numberLimit else { throw error("a number") }
@@ -253,7 +253,7 @@ struct RecordReader {
     return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
   }
 
-  /// A time as the difference to the one before; whatever the sum is, a ``Timestamp`` is one that can be reckoned with.
+  /// A time as the difference to the one before; a ``Timestamp`` clamps the sum, so that arithmetic on it is safe.
   private mutating func timestamp() throws(RecordError) -> Timestamp {
     let result = Timestamp(milliseconds: time &+ (try signed()))
     time = result.milliseconds
@@ -274,7 +274,7 @@ struct RecordReader {
     return Int(length)
   }
 
-  /// Bytes that are their length and themselves.
+  /// Bytes preceded by their length.
   mutating func text() throws(RecordError) -> ArraySlice<UInt8> {
     let length = try length()
     index += length
@@ -303,19 +303,19 @@ struct RecordReader {
 }
 
 extension PathLimits {
-  /// The limits of today do not matter to what was written when there were others.
+  /// The present limits do not apply to paths that were written under other ones.
   fileprivate static let unlimited = PathLimits(depth: .max, segmentBytes: .max, bytes: .max)
 }
 
 extension PropertyPath {
-  /// A path that was written down; nil when it is none.
+  /// A path that was written; nil when it is not a path.
   init?(written bytes: Span<UInt8>) {
     do throws(PathError) { try self.init(bytes: bytes, limits: .unlimited) } catch { return nil }
   }
 }
 
 extension JSONText {
-  /// A text that was written down; nil when it is none, or not as compact as what is written.
+  /// A text that was written; nil when it is not JSON, or not in the compact form that is written.
   init?(written source: Span<UInt8>) {
     do throws(JSONError) { try self.init(validating: source, limits: .unlimited) } catch { return nil }
     if bytes.count != source.count { return nil }

@@ -3,7 +3,7 @@
 internal import JSON
 internal import SignalStore
 
-/// Writes records one behind the other, in the form of ``RecordFormat``.
+/// Writes records one after the other, in the form of ``RecordFormat``.
 struct RecordWriter {
   private(set) var bytes: [UInt8] = []
   /// The time that was written last.
@@ -11,9 +11,9 @@ struct RecordWriter {
   /// The revision of the commit that was written last.
   private var revision: Revision = 0
 
-  /// Begins anew; the storage is kept unless it has become large.
+  /// Clears the buffer; the storage is kept unless it has become large.
   ///
-  /// - Parameter revision: That of the last commit before those that are written.
+  /// - Parameter revision: The revision of the last commit before those to be written.
   mutating func clear(after revision: Revision) {
     bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 20)
     time = 0
@@ -119,7 +119,7 @@ struct RecordWriter {
       if let holder = lease.holder { append(number: holder.number) }
     } else if let computation = property.computation {
       append(text: Array(computation.formula.source.utf8))
-      // One more than the length, as there may be none.
+      // The length plus one; 0 for none.
       append(number: UInt64(computation.error.map { $0.utf8.count + 1 } ?? 0))
       if let error = computation.error { bytes.append(contentsOf: error.utf8) }
     }

@@ -3,9 +3,9 @@
 internal import SignalStore
 
 extension WrittenRecord {
-  /// The record as the store made it, whose replica is as it was then; nil when the two do not fit.
+  /// The record as the store made it, given its replica at that time; nil when the two are inconsistent.
   ///
-  /// - Parameter isLenient: Leaves out the ends of what is not there; nil when that leaves nothing.
+  /// - Parameter isLenient: Skips ends of properties that do not exist; nil when that leaves nothing.
   func record(in replica: borrowing Replica, isLenient: Bool = false) -> Record? {
     switch self {
     case .other(let record): return record
@@ -36,9 +36,9 @@ extension WrittenRecord {
 }
 
 extension JournalRow {
-  /// Applies the records to a replica that is as it was before them.
+  /// Applies the records to a replica in the state before them.
   ///
-  /// - Parameter isLenient: The replica may lack properties that there were; what ends them is left out.
+  /// - Parameter isLenient: The replica may lack properties that existed; their ends are skipped.
   func replay(to replica: inout Replica, from file: String, isLenient: Bool = false) throws(StorageError) {
     try forEachRecord(in: file) { written throws(StorageError) in
       guard let record = written.record(in: replica, isLenient: isLenient) else {

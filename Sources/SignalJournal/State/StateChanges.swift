@@ -3,16 +3,16 @@
 internal import JSON
 internal import SignalStore
 
-/// What some records come to: the last word on each path.
+/// The net effect of some records: the final value of each path.
 struct StateChanges {
-  /// nil for what is gone.
+  /// The properties; nil for deleted ones.
   private(set) var properties: [PropertyPath: StoredValue?] = [:]
   private(set) var signals: [PropertyPath: SignalMessage?] = [:]
   private(set) var timers: [PropertyPath: StoredTimer?] = [:]
   private(set) var lastOperations: [Holder: JSONText?] = [:]
   /// The rules, if they were set.
   private(set) var rules: [PersistenceRule]?
-  /// The number and the time of the last message of all, if there was one.
+  /// The number and the time of the last message, if there was one.
   private(set) var signalPlace: (number: UInt64, time: Timestamp)?
 
   init() {}
@@ -27,7 +27,7 @@ struct StateChanges {
     rules = replica.rules
   }
 
-  /// - Parameter timer: Gives the timer at a path as it was before these changes.
+  /// - Parameter timer: Returns the timer at a path as it was before these changes.
   mutating func apply(
     _ record: WrittenRecord, timer: (PropertyPath) throws(StorageError) -> StoredTimer?
   ) throws(StorageError) {

@@ -3,10 +3,10 @@
 internal import JSON
 internal import SignalStore
 
-/// `state.sqlite`: everything a store holds, as of a place in its journal.
+/// `state.sqlite`: everything a store holds, as of a position in its journal.
 ///
-/// It is brought further by what records come to, in transactions: a path that has changed a thousand times is written once.
-/// Each row has a checksum, and the head the sum of them.
+/// It is advanced by the net effect of records, in transactions: a path that has changed a thousand times is written
+/// once. Each row has a checksum, and the head their sum.
 final class StateFile {
   let database: Database
   private(set) var head: StateHead
@@ -35,13 +35,13 @@ final class StateFile {
 
   /// Applies changes in one commit, which is durable when this returns.
   ///
-  /// - Parameter place: Up to where in the journal they are.
+  /// - Parameter place: The position in the journal that they reach.
   func apply(_ changes: StateChanges, through place: JournalPlace) throws(StorageError) {
     var next = head
     next.journal = place
     if let (number, time) = changes.signalPlace { (next.signal, next.signaled) = (number, time) }
     try database.transaction { () throws(StorageError) in
-      // In the order of the rows, so that a page is written once.
+      // In the order of the rows, so that each page is written once.
       for path in changes.properties.keys.sorted() {
         try apply(changes.properties[path] ?? nil, at: path, &next)
       }
@@ -131,7 +131,7 @@ final class StateFile {
 
   private func loadProperties(_ rows: inout Int64, _ sum: inout UInt64) throws(StorageError) -> [StoredValue] {
     var properties: [StoredValue] = []
-    // What the head says is checked before it is believed.
+    // The head is not trusted for an allocation before it is checked.
     properties.reserveCapacity(Int(clamping: min(head.rows, 10_000_000)))
     let statement = try database.prepare("SELECT * FROM property ORDER BY path")
     while try statement.step() {
@@ -166,7 +166,7 @@ final class StateFile {
 }
 
 extension StateHead {
-  /// Counts a row with its checksum instead of another; nil for none.
+  /// Replaces the checksum of a row in the count and the sum; nil for no row.
   fileprivate mutating func replace(_ old: Int64?, by new: Int64?) {
     if let old {
       rows -= 1

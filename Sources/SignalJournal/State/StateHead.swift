@@ -2,19 +2,19 @@
 
 internal import SignalStore
 
-/// What `state.sqlite` says about itself: up to where it goes, and what it consists of.
+/// The head of `state.sqlite`: its position in the journal, and the count and checksum of its rows.
 struct StateHead: Equatable {
-  /// The name that all files of a folder share.
+  /// The identifier that all files of a folder share.
   let identity: [UInt8]
-  /// The end of the part of the journal that is in it.
+  /// The end of the part of the journal that it includes.
   var journal = JournalPlace()
   /// The number of the last message that was sent.
   var signal: UInt64 = 0
   /// Its time.
   var signaled = Timestamp(milliseconds: .min)
-  /// How many rows the tables have.
+  /// The number of rows in the tables.
   var rows: Int64 = 0
-  /// The sum of their checksums: a row that is lost with its page is noticed, and one that is there twice.
+  /// The sum of their checksums, which detects a row that was lost with its page, or that occurs twice.
   var sum: UInt64 = 0
 
   init(identity: [UInt8]) { self.identity = identity }
@@ -30,7 +30,7 @@ struct StateHead: Equatable {
     return checksum.value
   }
 
-  // MARK: In the file
+  // MARK: Columns
 
   /// The columns, in the order of the table.
   var values: [Statement.Value] {
@@ -43,7 +43,7 @@ struct StateHead: Equatable {
 
   /// Reads the only row of the table.
   ///
-  /// - Throws: A damage, when there is not one, or it is not what was written.
+  /// - Throws: A damage, when the row is missing or corrupt.
   init(_ database: Database) throws(StorageError) {
     let statement = try database.prepare("SELECT * FROM state")
     guard try statement.step() else {
@@ -64,7 +64,7 @@ struct StateHead: Equatable {
     if try statement.step() { throw .damaged(.init(database.file, "the table state", "it has two rows")) }
   }
 
-  /// Refuses tables that have not the rows that it says.
+  /// Refuses tables that do not match its count and sum.
   func check(rows: Int64, sum: UInt64, in file: String) throws(StorageError) {
     guard rows == self.rows, sum == self.sum else {
       throw .damaged(
@@ -74,7 +74,7 @@ struct StateHead: Equatable {
     }
   }
 
-  /// Puts it in the place of what is there.
+  /// Replaces the row.
   func write(_ database: Database) throws(StorageError) {
     try database.execute("DELETE FROM state")
     let statement = try database.prepare("INSERT INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")

@@ -4,11 +4,12 @@ internal import Dispatch
 internal import SignalStore
 internal import Synchronization
 
-/// Brings the state further, on a thread of its own, by what is in the journal.
+/// Advances the state from the journal, on a thread of its own.
 ///
-/// It leaves as much in the journal as the store keeps for those who resume: read at a start, these records are the history
-/// again, each change with what it has displaced, which only the state before them can tell.
-// Unchecked: the files are not Sendable, and used by the thread only. What others use is behind a lock, atomic or constant.
+/// It leaves as much in the journal as the store keeps for resuming: read at a start, these records restore the
+/// history, each change with the value it replaced, which can only be derived from the state before them.
+// Unchecked: the files are not Sendable, and used by the thread only. What others use is guarded by a lock, atomic or
+// constant.
 final class StateKeeper: @unchecked Sendable {
   private struct Wish {
     var isWanted = false
@@ -21,7 +22,7 @@ final class StateKeeper: @unchecked Sendable {
   private let rows: JournalFile
   private let level: JournalLevel
   private let limits: JournalLimits
-  /// What stays in the journal, and at which amount of work it gets shorter.
+  /// What stays in the journal, and the amount of work at which it is shortened.
   private let history: (changes: Int, bytes: Int, records: Int)
   private let mostWork: Int
   private let failed: @Sendable (StorageError) -> Void
@@ -38,7 +39,7 @@ final class StateKeeper: @unchecked Sendable {
     self.rows = rows
     self.level = level
     self.limits = limits
-    // What stays has to be less than what makes it begin.
+    // What stays has to be less than what triggers it.
     mostWork = max(limits.journalChanges, 4 * store.historyChanges)
     history = (store.historyChanges, min(store.historyBytes, limits.journalBytes / 4), mostWork / 2)
     self.failed = failed
@@ -48,12 +49,12 @@ final class StateKeeper: @unchecked Sendable {
     thread.start { self.run() }
   }
 
-  /// Whether so much is in the journal that a part of it should go over into the state.
+  /// Whether the journal is so large that a part of it should move into the state.
   var isNeeded: Bool {
     level.bytes > limits.journalBytes / 2 || level.work > mostWork
   }
 
-  /// Begins; when it is at it, it begins once more after that.
+  /// Requests a run; one that is running is followed by another.
   func request() {
     let isNew = wish.withLock { wish in
       defer { wish.isWanted = true }
@@ -62,10 +63,10 @@ final class StateKeeper: @unchecked Sendable {
     if isNew { wake.signal() }
   }
 
-  /// Brings the state as far as it goes, and ends the thread.
+  /// Advances the state as far as possible, and ends the thread.
   ///
-  /// - Parameter isFailed: Nothing is to be written any more.
-  /// - Returns: Why that was not possible.
+  /// - Parameter isFailed: Whether nothing more may be written.
+  /// - Returns: Why that was not possible; nil on success.
   func close(isFailed: Bool) -> StorageError? {
     wish.withLock { wish in
       wish.isClosing = true
@@ -80,7 +81,7 @@ final class StateKeeper: @unchecked Sendable {
     while true {
       wake.wait()
       let wish = wish.withLock { wish in
-        // Before it looks how far the journal goes: who asks while it is at it means what has come since.
+        // Before reading the end of the journal: a request made during the work is about what has come since.
         wish.isWanted = false
         return wish
       }
@@ -91,14 +92,14 @@ final class StateKeeper: @unchecked Sendable {
       } catch {
         if wish.isClosing { return result.withLock { $0 = error } }
         guard error.isTemporary else { return failed(error) }
-        // The journal has it all; when it has grown to its limit, writes are refused.
+        // Nothing is lost, as the journal has it; when that has grown to its limit, writes are refused.
         _ = wake.wait(timeout: .now() + limits.retryInterval.dispatch)
         wake.signal()
       }
     }
   }
 
-  /// Takes over what is behind the history, in transactions of bounded size.
+  /// Moves what is older than the kept history into the state, in transactions of bounded size.
   private func advance() throws(StorageError) {
     let goal = try rows.position(beforeNewest: history.changes, bytes: history.bytes, records: history.records)
     guard state.head.journal.position < goal else { return }

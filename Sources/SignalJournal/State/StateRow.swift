@@ -3,12 +3,12 @@
 internal import JSON
 internal import SignalStore
 
-/// Kinds of what is in a state beside properties.
+/// The kinds of items in a state beside properties.
 enum StateItem: Int64 {
   case signal = 1
   case timer = 2
   case lastOperations = 3
-  /// By which rules records are omitted; its key is empty.
+  /// The rules by which records are omitted; its key is empty.
   case rules = 4
 
   /// The checksum of a row.
@@ -22,7 +22,7 @@ enum StateItem: Int64 {
   }
 }
 
-/// What is in a state beside properties.
+/// The items in a state beside properties.
 struct StateItems {
   enum Item {
     case signal(SignalMessage)
@@ -32,7 +32,7 @@ struct StateItems {
 
     /// Reads the row a statement is at: kind, key, body, checksum.
     ///
-    /// - Returns: The item and its checksum; nil when it is not what was written.
+    /// - Returns: The item and its checksum; nil when the row is corrupt.
     static func read(_ statement: Statement) -> (item: Item, checksum: UInt32)? {
       let (key, body) = (statement.bytes(1), statement.bytes(2))
       guard let kind = StateItem(rawValue: statement.integer(0)) else { return nil }
@@ -70,7 +70,7 @@ struct StateItems {
 
 /// A property as a row of `state.sqlite`.
 enum PropertyRow {
-  /// What a property has beside its value: its ``RecordFormat/Part``, and what belongs to it; empty for a plain one.
+  /// What a property has beside its value: its ``RecordFormat/Part``, followed by its data; empty for a plain one.
   static func extra(of property: StoredValue) -> [UInt8] {
     guard property.lease != nil || property.computation != nil else { return [] }
     var writer = RecordWriter()
@@ -95,7 +95,7 @@ enum PropertyRow {
     _ path: Span<UInt8>, _ value: Span<UInt8>, _ revision: Revision, _ time: Timestamp, _ extra: Span<UInt8>
   ) -> UInt32 {
     var checksum = Checksum()
-    // Two lengths in one number, so that no byte can go from one part to the other.
+    // Includes both lengths in one number, so that no byte can move from one part to the other.
     checksum.append(UInt64(path.count) << 32 | UInt64(value.count))
     checksum.append(path)
     checksum.append(value)
@@ -107,7 +107,7 @@ enum PropertyRow {
 
   /// Reads the row a statement is at: path, value, revision, time, extra, checksum.
   ///
-  /// - Returns: The property and its checksum; nil when it is not what was written.
+  /// - Returns: The property and its checksum; nil when the row is corrupt.
   static func read(_ statement: Statement) -> (property: StoredValue, checksum: UInt32)? {
     let revision = Revision(UInt64(bitPattern: statement.integer(2)))
     let time = Timestamp(milliseconds: statement.integer(3))

@@ -4,43 +4,43 @@ package import SignalStore
 
 /// The epochs of a store, one for each start, and where each ended.
 ///
-/// Revisions are counted on from one epoch to the next, so that a cursor of an earlier one means the same revision now, as
-/// long as nothing was lost behind it.
+/// Revisions continue from one epoch to the next, so that a cursor of an earlier one means the same revision now,
+/// unless something was lost before it.
 package struct Ancestry: Equatable, Sendable {
   /// One start.
   package struct Generation: Equatable, Sendable {
     package let epoch: Epoch
-    /// The last revision that there was when it began.
+    /// The last revision before it began.
     package let after: Revision
-    /// The last record that there was.
+    /// The position of the last record before it began.
     package let position: UInt64
     /// When it began.
     package let time: Timestamp
   }
 
-  /// What a cursor means now.
+  /// The present meaning of a cursor.
   package enum Meaning: Equatable, Sendable {
     /// This revision of the present epoch.
     case revision(Revision)
-    /// Something that is not in the history any more: it was lost, or undone by a backup.
+    /// A change that is no longer in the history: it was lost, or undone by restoring a backup.
     case lost
-    /// Nothing that is known: the epoch is of another store, or too old, or the revision has not come yet.
+    /// Unknown: the epoch is of another store or too old, or the revision is in the future.
     case unknown
   }
 
-  /// Most epochs that are remembered.
+  /// Maximum number of epochs that are remembered.
   package static let limit = 4096
 
-  /// Every start that is remembered, the present one last; never empty.
+  /// All remembered starts, the present one last; never empty.
   package let generations: [Generation]
   /// For each epoch that has ended, the last revision of it that is still part of the history.
   package let ends: [Epoch: Revision]
 
-  /// - Parameter generations: In the order of the starts, the present one last.
+  /// - Parameter generations: The starts in order, the present one last.
   init(_ generations: [Generation]) {
     self.generations = generations
     var ends: [Epoch: Revision] = [:]
-    // What a later start did not find is lost for the earlier ones, too.
+    // What a later start did not find is also lost for the earlier ones.
     var end = generations.last?.after ?? 0
     for (generation, next) in zip(generations, generations.dropFirst()).reversed() {
       end = min(end, next.after)
@@ -52,7 +52,7 @@ package struct Ancestry: Equatable, Sendable {
   /// The epoch of the present start.
   package var current: Generation { generations[generations.count - 1] }
 
-  /// What a cursor means now.
+  /// Resolves a cursor in the present epoch.
   ///
   /// - Parameter newest: The last revision of the present epoch.
   package func resolve(_ cursor: Cursor, newest: Revision) -> Meaning {

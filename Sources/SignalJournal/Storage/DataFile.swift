@@ -42,7 +42,7 @@ struct DataFile {
       """,
     ])
 
-  /// A backup: the tables of both, in one file that can have any name.
+  /// A backup: the tables of both, in one file with any name.
   static let backup = DataFile(name: "", id: 0x5369_6742, schema: journal.schema + state.schema)
   static let history = DataFile(
     name: "history.sqlite", id: 0x5369_6748,
@@ -78,16 +78,16 @@ struct DataFile {
   let id: Int64
   let schema: [String]
 
-  /// Opens the file in a folder, and checks that it is ours.
+  /// Opens the file in a folder, and checks that it is one of ours.
   ///
-  /// - Returns: The connection, and whether the file holds nothing yet, not even its tables.
+  /// - Returns: The connection, and whether the file is empty, without even its tables.
   func open(
     in folder: String, _ access: Database.Access, system: String?, cache: Int = 2 << 20
   ) throws(StorageError) -> (database: Database, isNew: Bool) {
     try open(path: folder + "/" + name, access, system: system, cache: cache)
   }
 
-  /// Opens the file by its path, and checks that it is ours.
+  /// Opens the file by its path, and checks that it is one of ours.
   func open(
     path: String, _ access: Database.Access, system: String?, cache: Int = 2 << 20
   ) throws(StorageError) -> (database: Database, isNew: Bool) {
@@ -105,9 +105,9 @@ struct DataFile {
     return (database, false)
   }
 
-  /// Makes the tables, and whatever has to be there together with them.
+  /// Creates the tables, and their initial rows in the same transaction.
   ///
-  /// - Parameter log: How SQLite guards the file while it is written.
+  /// - Parameter log: The journal mode of SQLite.
   func create(
     _ database: Database, log: String = "WAL", _ fill: () throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -3,18 +3,18 @@
 internal import Glibc
 internal import SignalStore
 
-/// The files of a folder, opened and known to belong together.
+/// The files of a folder, opened and checked to belong together.
 struct DataFolder {
   let journal: JournalFile
   let state: StateFile
-  /// nil when no history is kept.
+  /// The history; nil when none is kept.
   let history: HistoryFile?
 
-  /// Opens the files; those of a new folder are made.
+  /// Opens the files; those of a new folder are created.
   init(_ configuration: StorageConfiguration) throws(StorageError) {
     let folder = configuration.folder
     let (journalPath, statePath) = (folder + "/" + DataFile.journal.name, folder + "/" + DataFile.state.name)
-    // The journal is made first, so a state without one has lost it.
+    // The journal is created first, so if only the state exists, the journal was lost.
     if !SystemCall.exists(journalPath), SystemCall.exists(statePath) {
       throw .damaged(.init(journalPath, "the file", "it is missing"))
     }
@@ -23,7 +23,7 @@ struct DataFolder {
     }
     let access = DataFolder.access(configuration)
     if case .immutable = access {
-      // Without a file beside it SQLite cannot use the log, and would leave out what is in it.
+      // Without a writable index file SQLite cannot use the log, and would ignore its contents.
       for path in [journalPath, statePath] where SystemCall.size(path + "-wal") > 0 {
         throw .system(operation: "read the log beside it", file: path, code: EROFS)
       }
@@ -43,7 +43,7 @@ struct DataFolder {
     let rows = try JournalFile(journal)
     let identity = try rows.identity()
     if isNewState {
-      // A journal without a start was made and then left, by a crash.
+      // A journal without a start is left from a crash after its creation.
       guard try rows.generations().isEmpty, !configuration.isReadOnly else {
         throw .damaged(.init(statePath, "the file", "it is empty or missing"))
       }
@@ -64,7 +64,7 @@ struct DataFolder {
     history = keepsHistory ? try DataFolder.history(configuration, identity) : nil
   }
 
-  /// Opens the history, or makes one that has not begun.
+  /// Opens the history, or creates an empty one.
   private static func history(
     _ configuration: StorageConfiguration, _ identity: [UInt8]
   ) throws(StorageError) -> HistoryFile {
@@ -84,7 +84,7 @@ struct DataFolder {
     return history
   }
 
-  /// Opens the history of a folder that is only read; nil when there is none, or one that has not begun.
+  /// Opens the history of a read-only folder; nil when there is none, or it has not started.
   static func readHistory(
     _ configuration: StorageConfiguration, end: JournalPlace
   ) throws(StorageError) -> (Database, HistoryHead)? {
@@ -108,10 +108,10 @@ struct DataFolder {
     return head.rules.isEmpty ? nil : (database, head)
   }
 
-  /// Whether the history goes on where the journal does, by the same rules.
+  /// Whether the journal continues where the history ends, and the rules are the same.
   ///
   /// - Parameter end: The end of the journal.
-  /// - Throws: A damage, when it goes further than the journal, or is that of another one.
+  /// - Throws: A damage, when it is ahead of the journal, or belongs to another one.
   func historyFits(_ configuration: HistoryConfiguration, end: JournalPlace) throws(StorageError) -> Bool {
     guard let history else { return true }
     let place = history.head.journal
@@ -126,11 +126,11 @@ struct DataFolder {
       guard place == end else { throw damage("it belongs to another journal than the one that is there") }
       return true
     }
-    // Otherwise the journal has deleted what follows: it was used without a history.
+    // Otherwise the journal has deleted what follows, as it was used without a history.
     return try journal.begins(at: place.position + 1)
   }
 
-  /// Everything in the files, as far as it is whole.
+  /// Loads and checks everything in the files.
   ///
   /// - Returns: The replica, and the end of the journal.
   func load(epoch: Epoch, limits: StoreLimits) throws(StorageError) -> (Replica, JournalPlace) {
@@ -149,7 +149,7 @@ struct DataFolder {
     return (replica, end)
   }
 
-  /// SQLite needs to write beside a file that others may be writing; where nobody can, there are no others.
+  /// To read a file that others may write, SQLite has to write beside it; where it cannot, nobody else can either.
   static func access(_ configuration: StorageConfiguration) -> Database.Access {
     guard configuration.isReadOnly else { return .write }
     return SystemCall.isWritable(configuration.folder) ? .read : .immutable

@@ -2,11 +2,11 @@
 
 internal import SignalStore
 
-/// The newest place that was said to be durable, in a small file of its own that is written without a sync.
+/// The newest position that was reported as durable, in a small file of its own that is written without a sync.
 ///
-/// After a crash of the process it is exact, after a loss of power it may be old. So it never says more than there was: when
-/// it says more than is recovered, the disk has lost something that it had synced, or the files are those of a backup. The
-/// revision may be that of a commit that was omitted, behind the last record, and then nothing else knows of it.
+/// After a crash of the process it is exact, after a power failure it may be old. So it never exceeds what was durable:
+/// when it is ahead of what is recovered, the disk has lost something that it had synced, or the files are those of a
+/// backup. The revision may be that of an omitted commit after the last record, which nothing else records.
 struct DurableMark: Equatable {
   static let name = "durable"
   static let size = 40
@@ -21,7 +21,7 @@ struct DurableMark: Equatable {
     self.revision = revision
   }
 
-  /// What a file says; nil when it says nothing that was written as it is.
+  /// The mark in a file; nil when it is malformed.
   init?(_ bytes: [UInt8]) {
     guard bytes.count == DurableMark.size else { return nil }
     var checksum = Checksum()

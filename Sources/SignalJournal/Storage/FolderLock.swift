@@ -2,19 +2,19 @@
 
 internal import Glibc
 
-/// Keeps other processes from using a folder, for as long as it exists or the process runs.
+/// Locks a folder against other processes, while it exists and the process runs.
 final class FolderLock: Sendable {
   private let file: SmallFile
 
   init(_ folder: String) throws(StorageError) {
     file = try SmallFile(folder + "/lock", canWrite: true)
     guard try file.lock() else { throw FolderLock.refusal(folder, file) }
-    // For those who are refused.
+    // For the error message of processes that are refused.
     file.truncate()
     file.write(Array("\(getpid())\n".utf8))
   }
 
-  /// For those who only read: several may, and a folder that was never written to has no lock.
+  /// Takes a shared lock for reading; a folder that was never written to has no lock.
   init?(reading folder: String) throws(StorageError) {
     guard SystemCall.exists(folder + "/lock") else { return nil }
     file = try SmallFile(folder + "/lock", canWrite: false)

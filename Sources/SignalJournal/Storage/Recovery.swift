@@ -2,7 +2,7 @@
 
 package import SignalStore
 
-/// What a folder holds, read and checked, and the beginning of a new epoch in it.
+/// The contents of a folder, read and checked, and the beginning of a new epoch in it.
 ///
 ///     let recovery = try Recovery(StorageConfiguration(folder: "/var/lib/signal-server"))
 ///     let storage = try recovery.start()
@@ -10,31 +10,31 @@ package import SignalStore
 ///     ...
 ///     storage.close()
 ///
-/// 1. It reads the state, and then what the journal has behind it. Both are checked to the last byte; what is not as it was
-///    written is thrown as ``StorageError/damaged(_:)``, and nothing is changed.
-/// 2. What a crash has cut off is at the end: whole records, and without a hole. When it was said to be durable,
-///    ``lost`` says so.
-/// 3. Revisions of commits that were omitted behind the last one that was written are known by the durable mark, or by the
-///    start that followed; where neither says so, what has seen them counts as lost.
-/// 4. The new epoch is durable when the initializer returns, so that no cursor of it is ever given twice.
+/// 1. It reads the state, and then the records of the journal after it. Both are checked completely; damage is thrown
+///    as ``StorageError/damaged(_:)``, and nothing is changed.
+/// 2. A crash can only cut off the end: whole records, without a gap. When something was lost that had been reported as
+///    durable, ``lost`` says so.
+/// 3. Revisions of omitted commits after the last written one are known by the durable mark, or by the start that
+///    followed; where neither has them, cursors that have seen them count as lost.
+/// 4. The new epoch is durable when the initializer returns, so that no cursor of it is ever issued twice.
 package final class Recovery {
-  /// Something that was said to be durable and is not there: the disk has not kept it, or the files are older.
+  /// A loss of something reported as durable: the disk has not kept it, or the files are older.
   package struct Loss: Equatable, Sendable {
-    /// The epoch that said so.
+    /// The epoch in which it was reported.
     package let epoch: Epoch
-    /// What it said.
+    /// The revision that was reported as durable.
     package let told: Revision
-    /// What is there.
+    /// The last revision that was recovered.
     package let recovered: Revision
-    /// How many records are missing; 0 when only the epoch is.
+    /// The number of missing records; 0 when only the epoch is.
     package let records: UInt64
   }
 
   /// The present epoch and those before it.
   package let ancestry: Ancestry
-  /// Whether everything was written when the folder was used last; true for a new one.
+  /// Whether the folder was closed cleanly; true for a new one.
   package let isClean: Bool
-  /// What was lost, as far as that is known.
+  /// The loss that was detected; nil for none.
   package let lost: Loss?
   /// The position of the last record.
   package var position: UInt64 { place.position }
@@ -42,17 +42,17 @@ package final class Recovery {
   private let configuration: StorageConfiguration
   private var open: Open?
   private let place: JournalPlace
-  /// That of the last commit, written or omitted.
+  /// The revision of the last commit, written or omitted.
   private let revision: Revision
 
-  /// What is handed over to those who write.
+  /// What is handed over to the writers.
   private struct Open {
     let lock: FolderLock?
     let files: DataFolder
     let mark: SmallFile?
   }
 
-  /// Reads a folder and begins an epoch in it; one that is read-only gets an epoch that is not written down.
+  /// Reads a folder and begins an epoch in it; a read-only folder gets an epoch that is not written.
   package init(_ configuration: StorageConfiguration, now: Timestamp = .now) throws(StorageError) {
     self.configuration = configuration
     let folder = configuration.folder
@@ -75,20 +75,20 @@ package final class Recovery {
     lost = Recovery.loss(mark, place, generations)
     if !configuration.isReadOnly {
       try files.journal.begin(current)
-      // What was lost has been noticed; from here on it counts anew.
+      // The loss has been detected; from here on the mark starts again.
       markFile?.write(DurableMark(epoch: epoch, position: place.position, revision: revision).bytes)
     }
     open = Open(lock: lock, files: files, mark: markFile)
   }
 
-  /// What the store goes on with; to be taken once, so that no second copy makes the first one expensive to change.
+  /// Moves out the replica for the store; to be called once, as a second copy would make mutating it expensive.
   package func takeReplica() -> Replica {
     defer { replica = nil }
     guard let replica else { preconditionFailure("A replica is taken once.") }
     return replica
   }
 
-  /// Begins to write what a store records from now on; to be called once.
+  /// Starts writing the records of a store; to be called once.
   package func start(
     _ observer: Journal.Observer = Journal.Observer(), history: HistoryObserver = HistoryObserver()
   ) throws(StorageError) -> Storage {
@@ -101,11 +101,11 @@ package final class Recovery {
       epoch: ancestry.current.epoch, observer, history)
   }
 
-  /// What answers questions about what properties were, of a folder that is only read; nil when it has no history.
+  /// Answers queries of past values in a read-only folder; nil when it has no history.
   ///
-  /// It goes by the rules that the history was kept by.
+  /// It uses the rules by which the history was kept.
   ///
-  /// - Parameter unreadable: Called when an answer cannot be read.
+  /// - Parameter unreadable: Called when the data of an answer cannot be read.
   package func readHistory(
     unreadable: @escaping @Sendable (StorageError) -> Void
   ) throws(StorageError) -> HistoryReader? {
@@ -127,7 +127,7 @@ package final class Recovery {
     return reader
   }
 
-  /// The last revision that anybody may have seen and that is still part of the history.
+  /// The last revision that a client may have seen and that is still part of the history.
   private static func lastRevision(
     _ place: JournalPlace, _ generations: [Ancestry.Generation], _ mark: DurableMark?
   ) -> Revision {
@@ -149,7 +149,7 @@ package final class Recovery {
 }
 
 extension SmallFile {
-  /// The file of the ``DurableMark``; nil when there is none to be read.
+  /// The file of the ``DurableMark``; nil when there is none to read.
   fileprivate static func mark(in folder: String, canWrite: Bool) throws(StorageError) -> SmallFile? {
     let path = folder + "/" + DurableMark.name
     return canWrite || SystemCall.exists(path) ? try SmallFile(path, canWrite: canWrite) : nil

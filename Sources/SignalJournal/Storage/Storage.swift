@@ -3,11 +3,11 @@
 package import SignalStore
 internal import Synchronization
 
-/// A folder that is written to, by threads of its own, until it is closed.
+/// A folder open for writing, with its threads, until it is closed.
 package final class Storage: Sendable {
-  /// Takes the records of the store.
+  /// Receives the records of the store.
   package let journal: Journal
-  /// What answers questions about what properties were; nil when nothing is kept.
+  /// Answers queries of past values; nil when no history is kept.
   package var history: (any SeriesSource)? { reader }
   private let reader: HistoryReader?
   private let lock: Mutex<FolderLock?>
@@ -23,7 +23,7 @@ package final class Storage: Sendable {
     let fits = try files.historyFits(configuration.history, end: place)
     let level = JournalLevel(
       try files.journal.size(after: covered), coveredThrough: covered,
-      // What it begins anew with is still in the journal.
+      // The journal still has what a restarted history needs.
       history: files.history.map { fits ? $0.head.journal.position : 0 })
     let journal = Journal(
       after: place, revision: revision, limits: configuration.journal, level: level, observer: observer)
@@ -69,7 +69,7 @@ package final class Storage: Sendable {
     }
   }
 
-  /// Writes what has been taken, brings the state up to date, and ends the threads; later records are not written.
+  /// Writes what has been appended, updates the state, and ends the threads; later records are not written.
   ///
   /// - Returns: Why not everything was written; nil when it was.
   @discardableResult

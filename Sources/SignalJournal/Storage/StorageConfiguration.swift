@@ -4,17 +4,17 @@ package import SignalStore
 
 /// Where a store is kept, and how.
 package struct StorageConfiguration: Sendable {
-  /// The folder; it is made if its parent is there.
+  /// The folder; it is created if its parent exists.
   package var folder: String
-  /// Nothing is written, not even by SQLite.
+  /// Whether nothing is written, not even by SQLite.
   package var isReadOnly: Bool
-  /// What the journal may take.
+  /// The limits of the journal.
   package var journal: JournalLimits
-  /// Those of the store: its history decides how much the journal keeps.
+  /// The limits of the store: its history decides how much the journal keeps.
   package var store: StoreLimits
-  /// What is kept of which properties.
+  /// Which properties are kept in the history, and how.
   package var history: HistoryConfiguration
-  /// What the store omits of the records that it makes.
+  /// The rules by which the store omits records.
   package var rules: [PersistenceRule]
   /// The name of SQLite's layer of system calls; nil for that of the platform.
   package var system: String?

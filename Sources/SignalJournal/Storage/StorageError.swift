@@ -2,34 +2,34 @@
 
 package import SignalStore
 
-/// Why a folder cannot be used, or not any more.
+/// The reason a folder cannot be used, or no longer.
 package enum StorageError: Error, Equatable, Sendable {
-  /// Another process has it; its number, if it has written it down.
+  /// Another process has locked it; `process` is its id, if known.
   case locked(folder: String, process: Int32?)
-  /// What is in a file is not what was written.
+  /// A file is corrupt.
   case damaged(Damage)
   /// A file was written by a later version of this program.
   case newerFormat(file: String, format: Int64, newest: Int64)
-  /// A file that is not ours has the name of one of ours.
+  /// A file with one of our names is not ours.
   case foreign(file: String)
-  /// SQLite could not do something, though what it has read is sound.
+  /// SQLite failed, though what it has read is sound.
   case database(DatabaseError)
   /// A file or folder that would be written to holds something that would be lost.
   case occupied(path: String, reason: String)
-  /// What is asked for is not among what a file holds.
+  /// The requested point is not in the file.
   case outOfReach(file: String, reason: String)
-  /// The system could not do something with a file or folder.
+  /// A system call on a file or folder failed.
   case system(operation: String, file: String, code: Int32)
 
-  /// Something in a file that was not written so.
+  /// A corrupt part of a file.
   package struct Damage: Error, Equatable, Sendable {
-    /// The file.
+    /// The path of the file.
     package let file: String
     /// Where in it: "row 1041 of the journal".
     package let place: String
     /// What is wrong: "the checksum does not match".
     package let reason: String
-    /// The revisions from which on nothing can be trusted, as far as it is known.
+    /// The revision after which nothing is reliable, if known.
     package let after: Revision?
 
     package init(_ file: String, _ place: String, _ reason: String, after: Revision? = nil) {
@@ -48,7 +48,7 @@ package enum StorageError: Error, Equatable, Sendable {
       }
   }
 
-  /// Whether the same may succeed later, because all that is missing is room on the disk.
+  /// Whether the same may succeed later, because only disk space is missing.
   package var isTemporary: Bool { if case .database(let error) = self { error.kind == .full } else { false } }
 }
 

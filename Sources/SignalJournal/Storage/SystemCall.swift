@@ -4,24 +4,24 @@ internal import Glibc
 
 /// The system calls on files that SQLite does not make for us.
 enum SystemCall {
-  /// The system's own words for an `errno`.
+  /// The system's message for an `errno`.
   static func message(_ code: Int32) -> String {
-    // strerror's buffer is copied into the String before anything else can call it on this thread.
+    // The buffer of strerror is copied into the String before another call on this thread.
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
 
-  /// Makes a folder, whose parent is there, unless it is there.
+  /// Creates a folder in an existing parent, unless it exists.
   static func makeFolder(_ path: String) throws(StorageError) {
-    // The names in this file live as long as the calls.
+    // The strings in this file outlive the calls.
     if unsafe mkdir(path, 0o750) != 0, errno != EEXIST { throw failure("make the folder", path) }
   }
 
-  /// Makes sure that the names in a folder outlive a loss of power.
+  /// Makes sure that the names in a folder survive a power failure.
   static func syncFolder(_ path: String) throws(StorageError) {
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("open the folder", path) }
     defer { close(descriptor) }
-    // Some file systems have nothing to sync for a folder, and say so.
+    // Some file systems have nothing to sync for a folder, and report EINVAL.
     if fsync(descriptor) != 0, errno != EINVAL { throw failure("sync the folder", path) }
   }
 
@@ -29,29 +29,29 @@ enum SystemCall {
 
   static func isWritable(_ path: String) -> Bool { unsafe access(path, W_OK) == 0 }
 
-  /// How many bytes a file has; 0 when it cannot be found.
+  /// The size of a file in bytes; 0 when it cannot be found.
   static func size(_ path: String) -> Int {
     var status = stat()
-    // The pointer is that of the local variable.
+    // The pointer is to the local variable.
     return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
-  /// Deletes a file, if it is there.
+  /// Deletes a file, if it exists.
   static func remove(_ path: String) { _ = unsafe unlink(path) }
 
-  /// Gives a file another name, in the place of what has that.
+  /// Renames a file, replacing an existing one with that name.
   static func rename(_ path: String, to other: String) throws(StorageError) {
     if unsafe Glibc.rename(path, other) != 0 { throw failure("rename to \(other)", path) }
   }
 
-  /// Makes an empty file that only its owner can read.
+  /// Creates an empty file that only its owner can read.
   static func makePrivateFile(_ path: String) throws(StorageError) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw failure("make", path) }
     close(descriptor)
   }
 
-  /// Makes sure that what is in a file outlives a loss of power.
+  /// Makes sure that the contents of a file survive a power failure.
   static func syncFile(_ path: String) throws(StorageError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("open", path) }
@@ -65,12 +65,12 @@ enum SystemCall {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The names in a folder, without `.` and `..`, in no order.
+  /// The names in a folder, without `.` and `..`, in no particular order.
   static func names(in folder: String) throws(StorageError) -> [String] {
     guard let stream = unsafe opendir(folder) else { throw failure("open the folder", folder) }
     defer { unsafe closedir(stream) }
     var names: [String] = []
-    // The entry stays until the next call on the stream; its name is copied before.
+    // The entry is valid until the next call on the stream; its name is copied before.
     while let entry = unsafe readdir(stream) {
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
         unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
@@ -85,7 +85,7 @@ enum SystemCall {
   }
 }
 
-/// A file that a few bytes are read from and written to, closed when it is let go of.
+/// A small file that is read and written as a whole, and closed when it is released.
 final class SmallFile: Sendable {
   let path: String
   private let descriptor: Int32
@@ -98,30 +98,30 @@ final class SmallFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Takes the lock of the file, for as long as it is open; false when somebody else has it.
+  /// Takes the lock of the file, for as long as it is open; false when another process has it.
   ///
-  /// - Parameter isShared: Whether others may have it that also share it.
+  /// - Parameter isShared: Whether it is a shared lock.
   func lock(isShared: Bool = false) throws(StorageError) -> Bool {
     if flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 { return true }
     if errno == EWOULDBLOCK { return false }
     throw SystemCall.failure("lock", path)
   }
 
-  /// The bytes from the beginning on, at most so many.
+  /// The bytes from the beginning on, at most `count`.
   func read(_ count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      // What cannot be read is not there.
+      // An unreadable file counts as empty.
       filled = max(0, unsafe pread(descriptor, buffer.baseAddress, count, 0))
     }
   }
 
-  /// Puts bytes at the beginning; false when that is not possible.
+  /// Writes bytes at the beginning; false when that is not possible.
   @discardableResult
   func write(_ bytes: [UInt8]) -> Bool {
     unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) } == bytes.count
   }
 
-  /// Makes what was put there durable, as far as the system can.
+  /// Makes what was written durable, as far as the system can.
   func sync() { _ = fdatasync(descriptor) }
 
   func truncate() { _ = ftruncate(descriptor, 0) }
