@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 
 extension ReadableSource {
-  /// Sets `target` to the value of now and to each later one.
+  /// Sets `target` to the current value and to each later one.
   ///
-  /// What is set there does not come back. A transaction of a property is one of the property that is bound to it.
+  /// Sets of `target` do not propagate back. A transaction of this property is also one of a property bound to it.
   public func bind<Target: WritableSource>(to target: Target) -> Subscription where Target.Message == Message {
     bind(carryingTransactionsTo: target) { target.value = $0 }
   }
 
-  /// Sets `target` to the value of now and to each later one.
+  /// Sets `target` to the current value and to each later one.
   public func bind<Target: WritableSource>(to target: Target) -> Subscription where Target.Message == Message? {
     bind(carryingTransactionsTo: target) { target.value = $0 }
   }
 
-  /// Sets a property of an object to the value of now and to each later one, as long as the object lives.
+  /// Sets a property of an object to the current value and to each later one, as long as the object lives.
   ///
-  /// The object is not kept. Called on an actor, the property is set there, so it may be one that belongs to that actor; on
-  /// the main actor at once when the sender is there. Elsewhere it is set on the thread of the sender.
+  /// The object is not retained. Called on an actor, the property is set on that actor, so it may be isolated to it; on
+  /// the main actor synchronously when the sender is there. Elsewhere it is set on the thread of the sender.
   ///
   /// - Parameter isolation: Where the property is set; by default the actor that the caller is on.
   public func bind<Target: AnyObject & Sendable>(
@@ -51,8 +51,8 @@ extension SignalSource {
 
   /// Sets a property of an object to each message, as long as the object lives.
   ///
-  /// The object is not kept. Called on an actor, the property is set there, so it may be one that belongs to that actor; on
-  /// the main actor at once when the sender is there. Elsewhere it is set on the thread of the sender.
+  /// The object is not retained. Called on an actor, the property is set on that actor, so it may be isolated to it; on
+  /// the main actor synchronously when the sender is there. Elsewhere it is set on the thread of the sender.
   ///
   /// - Parameter isolation: Where the property is set; by default the actor that the caller is on.
   public func bind<Target: AnyObject & Sendable>(
@@ -66,14 +66,14 @@ extension SignalSource {
       attach: { attach($0) })
   }
 
-  /// Calls `set` with each message, in the transaction that told it.
+  /// Calls `set` with each message, in the transaction that sent it.
   fileprivate func boundSink(_ set: @escaping @Sendable (Message) -> Void) -> Sink<Message, End> {
     Sink(message: { message in Transaction.following { set(message) } }, end: { _ in })
   }
 }
 
 extension Link {
-  /// Lets `target` join each transaction of `source` from its beginning, if both are properties.
+  /// Makes `target` join each transaction of `source` from its beginning, if both are properties.
   fileprivate func holdTransactions(of source: Any, joinedBy target: Any) {
     guard let source = source as? any TransactionMember, let target = target as? any TransactionMember else { return }
     hold(
@@ -83,10 +83,10 @@ extension Link {
   }
 }
 
-/// Sets a property of an object that it does not keep.
+/// Sets a property of an object that it does not retain.
 ///
-/// Unchecked: the key path is used where the property may be set and one value at a time, and by nobody else, as it was
-/// sent here.
+/// Unchecked: the key path is used only where the property may be set, one value at a time, and by nobody else, as it
+/// was sent here.
 private final class PropertySetter<Target: AnyObject & Sendable, Value>: @unchecked Sendable {
   private let target: WeakReference<Target>
   private let path: ReferenceWritableKeyPath<Target, Value>
@@ -100,16 +100,16 @@ private final class PropertySetter<Target: AnyObject & Sendable, Value>: @unchec
 }
 
 extension WritableSource {
-  /// Keeps two sources the same: `other` takes the value of this one first, then each follows the other.
+  /// Keeps two sources equal: `other` takes the value of this one first, then each follows the other.
   ///
-  /// A set on one side makes one set on the other, unless `isEqual` says that it has the value already; values that are not
-  /// equal to themselves, as NaN, count as equal to each other. When both are set at the same time, one of the two values
-  /// wins, on both sides.
+  /// A set on one side makes one set on the other, unless `isEqual` says that it already has the value; values that are
+  /// not equal to themselves, such as NaN, count as equal to each other. When both are set concurrently, one of the two
+  /// values wins, on both sides.
   public func bindBothWays<Other: WritableSource>(
     with other: Other, _ isEqual: @escaping @Sendable (Message, Message) -> Bool
   ) -> Subscription where Other.Message == Message {
-    // One order for the sets of both sides, worked off one at a time: each step can see whether what it carries is still
-    // what its side holds. Without it two threads could make the values chase each other for ever.
+    // One queue for the sets of both sides, processed one at a time: each step can check whether its value is still
+    // what its side holds. Without it two threads could make the values alternate forever.
     let sets = Signal<(fromOther: Bool, value: Message)>()
     let link = Link()
     let isSame: @Sendable (Message, Message) -> Bool = { isEqual($0, $1) || !isEqual($0, $0) && !isEqual($1, $1) }
@@ -125,7 +125,7 @@ extension WritableSource {
       })
     link.holdTransactions(of: self, joinedBy: other)
     link.holdTransactions(of: other, joinedBy: self)
-    // First the other: an observer of it may change what it is set to here, and that has to come back.
+    // Attaches to `other` first: its observer may change the value set here, and that has to propagate back.
     link.hold(other.attach(from: .future, Sink { sets.send((true, $0)) }))
     link.hold(attach(from: .current, Sink { sets.send((false, $0)) }))
     return link.token()
@@ -133,7 +133,7 @@ extension WritableSource {
 }
 
 extension WritableSource where Message: Equatable {
-  /// Keeps two sources the same: `other` takes the value of this one first, then each follows the other.
+  /// Keeps two sources equal: `other` takes the value of this one first, then each follows the other.
   public func bindBothWays<Other: WritableSource>(with other: Other) -> Subscription where Other.Message == Message {
     bindBothWays(with: other) { $0 == $1 }
   }

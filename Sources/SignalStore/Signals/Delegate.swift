@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// A question that at most one other object answers.
+/// A callback with a result, which at most one handler answers.
 ///
 /// ```swift
 /// let shouldClose = Delegate<Document, Bool>()
@@ -13,12 +13,12 @@ public final class Delegate<Question: Sendable, Answer: Sendable>: Sendable {
   private typealias Entry = (id: Int, closure: @Sendable (Question) -> Answer)
   private let state = Mutex<(next: Int, entry: Entry?)>((0, nil))
 
-  /// Makes a question that nobody answers.
+  /// Makes a delegate without a handler.
   public init() {}
 
-  /// Makes `closure` the one that answers, instead of what answered before.
+  /// Sets `closure` as the handler, replacing the previous one.
   ///
-  /// - Returns: A subscription; when it ends nobody answers, unless somebody else has been set meanwhile.
+  /// - Returns: A subscription; when it ends, the handler is removed, unless another one has been set meanwhile.
   public func set(_ closure: @escaping @Sendable (Question) -> Answer) -> Subscription {
     let (id, old) = state.withLock { state in
       let old = state.entry
@@ -30,7 +30,7 @@ public final class Delegate<Question: Sendable, Answer: Sendable>: Sendable {
     return Subscription { [weak self] in self?.remove(id) }
   }
 
-  /// The answer; nil when nobody answers.
+  /// The answer; nil without a handler.
   public func call(_ question: Question) -> Answer? {
     let entry = state.withLock { $0.entry }
     return entry?.closure(question)
@@ -60,7 +60,7 @@ public final class OrderedCallbacks<Key: Comparable & Sendable, Message: Sendabl
   /// Makes an empty list.
   public init() {}
 
-  /// Adds a closure behind all with a smaller or equal key.
+  /// Adds a closure after all with a smaller or equal key.
   public func add(
     at key: Key, _ closure: @escaping @Sendable (Message) async -> Void
   ) -> Subscription {
@@ -78,9 +78,9 @@ public final class OrderedCallbacks<Key: Comparable & Sendable, Message: Sendabl
     }
   }
 
-  /// Calls all closures that are there now; each begins when the one before has finished.
+  /// Calls all closures present at the call; each starts when the one before has finished.
   public func call(_ message: Message) async {
-    // Sorted here and not on adding, so that no foreign comparison runs under the lock.
+    // Sorted here and not on adding, so that no comparison of the user runs under the lock.
     let entries = state.withLock { $0.entries }.sorted { ($0.key, $0.id) < ($1.key, $1.id) }
     for entry in entries { await entry.closure(message) }
   }

@@ -2,27 +2,27 @@
 
 public import Dispatch
 
-/// A place where observers can be called.
+/// An execution context in which observers can be called.
 public protocol DeliveryExecutor: Sendable {
   /// Runs `job` later, exactly once.
   func enqueue(_ job: @escaping @Sendable () -> Void)
 
-  /// Whether the caller runs there already, so that an observer may be called at once.
+  /// Whether the caller already runs on it, so that an observer may be called synchronously.
   var isCurrent: Bool { get }
 }
 
 /// Where the observer of a subscription runs.
 public struct Delivery: Sendable {
-  /// Nil: on the thread of the sender.
+  /// The executor; nil for the thread of the sender.
   let executor: (any DeliveryExecutor)?
 
   /// On the thread of the sender, before `send` returns.
   public static let inline = Delivery(executor: nil)
 
-  /// On the main queue, which is also the executor of the main actor; at once when the sender is there.
+  /// On the main queue, which is also the executor of the main actor; synchronously when the sender is there.
   public static let main = Delivery(executor: QueueExecutor(.main))
 
-  /// On a serial queue; at once when the sender is there.
+  /// On a serial queue; synchronously when the sender is there.
   public static func queue(_ queue: DispatchQueue) -> Delivery { Delivery(executor: QueueExecutor(queue)) }
 
   /// On a thread of the system's pool of this quality of service, one call at a time.
@@ -30,7 +30,7 @@ public struct Delivery: Sendable {
     Delivery(executor: PoolExecutor(quality: quality))
   }
 
-  /// On an executor of your own.
+  /// On the given executor.
   public static func executor(_ executor: any DeliveryExecutor) -> Delivery { Delivery(executor: executor) }
 }
 
@@ -55,13 +55,14 @@ private struct PoolExecutor: DeliveryExecutor {
 }
 
 extension SignalSource {
-  /// The same messages, with everything that follows in the chain called somewhere else.
+  /// The same messages, with all later stages and observers of the chain called in another context.
   ///
-  /// The order is kept, and calls of one subscription do not overlap, whatever the executor does. A message that has not been
-  /// delivered when the subscription is cancelled is dropped. ``Subscription/deliver(on:)`` changes the place later.
+  /// The order is kept, and calls of one subscription do not overlap, whatever the executor does. A message that has
+  /// not been delivered when the subscription is cancelled is dropped. ``Subscription/deliver(on:)`` changes the
+  /// context later.
   ///
   /// - Parameters:
-  ///   - delivery: The place.
+  ///   - delivery: The context.
   ///   - buffering: How many messages may wait for it.
   public func delivered(on delivery: Delivery, buffering: Buffering = .all) -> DerivedSignal<Message, End> {
     DerivedSignal { sink in
@@ -73,7 +74,7 @@ extension SignalSource {
 }
 
 extension ReadableSource {
-  /// The same value, with everything that follows in the chain called somewhere else.
+  /// The same value, with all later stages and observers of the chain called in another context.
   public func delivered(on delivery: Delivery, buffering: Buffering = .all) -> DerivedProperty<Message> {
     DerivedProperty(value: { value }) { start, sink in
       let deferred = DeferredDelivery(sink, on: delivery, buffering: buffering)
@@ -82,7 +83,7 @@ extension ReadableSource {
     }
   }
 
-  /// Calls `observer` with each value at the given place.
+  /// Calls `observer` with each value in the given context.
   ///
   /// `on: .main` takes a closure of the main actor, see ``MainDelivery``.
   @_disfavoredOverload
@@ -94,7 +95,7 @@ extension ReadableSource {
 }
 
 extension SignalSource where End == Never {
-  /// Calls `observer` with every message at the given place.
+  /// Calls `observer` with every message in the given context.
   ///
   /// `on: .main` takes a closure of the main actor, see ``MainDelivery``.
   @_disfavoredOverload
@@ -104,7 +105,7 @@ extension SignalSource where End == Never {
 }
 
 extension SignalSource where End == Completion {
-  /// Calls `observer` with every message, and `onEnd` with the end, at the given place.
+  /// Calls `observer` with every message, and `onEnd` with the end, in the given context.
   public func subscribe(
     on delivery: Delivery, onEnd: @escaping @Sendable (Completion) -> Void = { _ in },
     _ observer: @escaping @Sendable (Message) -> Void
@@ -112,8 +113,8 @@ extension SignalSource where End == Completion {
     delivered(on: delivery).subscribe(onEnd: onEnd, observer)
   }
 
-  /// Calls `observer` with every message, and `onEnd` with the end, on the actor that the caller is isolated to, where both
-  /// are released, too.
+  /// Calls `observer` with every message, and `onEnd` with the end, on the actor that the caller is isolated to; both
+  /// are also released there.
   public func subscribe(
     isolation: isolated any Actor, onEnd: @escaping (Completion) -> Void = { _ in },
     _ observer: @escaping (Message) -> Void
@@ -132,11 +133,11 @@ extension SignalSource where End == Completion {
 extension Subscription {
   /// Changes where the observer is called, from the next message on.
   ///
-  /// What was sent before still goes to the old place, and comes first.
+  /// What was sent before still goes to the old context, and comes first.
   ///
-  /// - Returns: False, and nothing is changed, when the subscription was made without a place (`on:`,
-  ///   ``SignalSource/delivered(on:buffering:)``), or when its observer belongs to an actor and may run nowhere else
-  ///   (`isolation:`, `on: .main`, `boundTo:` with a closure that is isolated).
+  /// - Returns: False, and nothing is changed, when the subscription was made without a context (`on:`,
+  ///   ``SignalSource/delivered(on:buffering:)``), or when its observer is isolated to an actor and may run nowhere
+  ///   else (`isolation:`, `on: .main`, `boundTo:` with an isolated closure).
   @discardableResult
   public func deliver(on delivery: Delivery) -> Bool { source.setDelivery(delivery, of: self) }
 }

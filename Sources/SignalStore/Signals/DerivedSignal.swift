@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT
 
-/// A source made from others: what operators give.
+/// A source derived from others, as returned by operators.
 ///
-/// It is a value that knows how to subscribe, and holds nothing but its sources. With it the type of a source can also be
-/// hidden: ``SignalSource/erased`` of anything.
+/// It is a recipe for subscribing, and holds nothing but its sources. It also serves to hide the type of a source: see
+/// ``SignalSource/erased``.
 public struct DerivedSignal<Message: Sendable, End: Ending>: SignalSource {
   @usableFromInline let recipe: @Sendable (Sink<Message, End>) -> Subscription
 
-  /// Makes a source from what `attach` does.
+  /// Makes a source that subscribes with `attach`.
   @inlinable
   public init(_ attach: @escaping @Sendable (Sink<Message, End>) -> Subscription) { recipe = attach }
 
-  /// Puts what the recipe says into `sink`.
+  /// Subscribes `sink` with the closure.
   @inlinable
   public func attach(_ sink: Sink<Message, End>) -> Subscription { recipe(sink) }
 }
 
-/// A readable source made from others.
+/// A readable source derived from others.
 ///
-/// Its value is computed from theirs each time it is read, so it is right without any observer.
+/// Its value is computed from theirs each time it is read, so it is correct without any observer.
 public struct DerivedProperty<Value: Sendable>: ReadableSource {
-  /// What is sent: the values.
+  /// The values it sends.
   public typealias Message = Value
 
   @usableFromInline let read: @Sendable () -> Value
   @usableFromInline let recipe: @Sendable (StartingPoint, Sink<Value, Never>) -> Subscription
 
-  /// Makes a source from what reading and attaching do.
+  /// Makes a source from closures for reading and attaching.
   @inlinable
   public init(
     value read: @escaping @Sendable () -> Value,
@@ -48,22 +48,22 @@ public struct DerivedProperty<Value: Sendable>: ReadableSource {
   @inlinable
   public var value: Value { read() }
 
-  /// Puts the values into `sink`.
+  /// Sends the values to `sink`.
   @inlinable
   public func attach(from start: StartingPoint, _ sink: Sink<Value, Never>) -> Subscription { recipe(start, sink) }
 }
 
-/// A writable source made from others: setting it sets them.
+/// A writable source derived from others: setting it sets them.
 public struct WritableProperty<Value: Sendable>: WritableSource {
-  /// What is sent: the values.
+  /// The values it sends.
   public typealias Message = Value
 
   @usableFromInline let base: DerivedProperty<Value>
   @usableFromInline let change: @Sendable ((inout Value) -> Void) -> Void
-  /// Where its overrides are kept, for a part of a property.
+  /// Where its overrides are stored, for a part of a property.
   @usableFromInline package let overridePlace: OverridePlace?
 
-  /// Makes a source from what reading, changing and attaching do.
+  /// Makes a source from closures for reading, changing and attaching.
   @inlinable
   public init(
     value read: @escaping @Sendable () -> Value, modify change: @escaping @Sendable ((inout Value) -> Void) -> Void,
@@ -92,11 +92,11 @@ public struct WritableProperty<Value: Sendable>: WritableSource {
     nonmutating set { change { $0 = newValue } }
   }
 
-  /// Changes the value as one step that no other set can come between.
+  /// Changes the value atomically: no other set can come between.
   @inlinable
   public func modify(_ change: (inout Value) -> Void) { self.change(change) }
 
-  /// Puts the values into `sink`.
+  /// Sends the values to `sink`.
   @inlinable
   public func attach(from start: StartingPoint, _ sink: Sink<Value, Never>) -> Subscription {
     base.attach(from: start, sink)
@@ -106,16 +106,16 @@ public struct WritableProperty<Value: Sendable>: WritableSource {
 extension WritableProperty: Overridable {}
 
 extension SignalSource {
-  /// This source without its type, and without more than its messages and its end.
+  /// This source with its type erased, reduced to its messages and its end.
   @inlinable
   public var erased: DerivedSignal<Message, End> { DerivedSignal { attach($0) } }
 
-  /// A source made by a rule of your own.
+  /// A source made by a custom operator.
   ///
-  /// `transform` is called for each subscriber with its sink, and gives the sink for this source: it sees each message
-  /// and may put none, one or many into its own.
+  /// `transform` is called for each subscriber with its sink, and returns the sink for this source: it receives each
+  /// message and may send none, one or many to its own.
   ///
-  /// State that belongs to one subscriber is made inside `transform`; see ``OperatorState``.
+  /// State that belongs to one subscriber is created inside `transform`; see ``OperatorState``.
   @inlinable
   public func transform<NewMessage, NewEnd>(
     _ transform: @escaping @Sendable (Sink<NewMessage, NewEnd>) -> Sink<Message, End>
@@ -125,36 +125,36 @@ extension SignalSource {
 }
 
 extension ReadableSource {
-  /// This source as something that can only be read and observed.
+  /// A read-only view of this source, for reading and observing.
   @inlinable
   public var readOnly: DerivedProperty<Message> {
     DerivedProperty(value: { value }) { attach(from: $0, $1) }
   }
 
-  /// The messages alone, the value of now first.
+  /// The messages alone, starting with the current value.
   @inlinable
   public var fromCurrent: DerivedSignal<Message, Never> { DerivedSignal { attach(from: .current, $0) } }
 
-  /// The messages alone, from the next one on.
+  /// The messages alone, starting with the next one.
   @inlinable
   public var plain: DerivedSignal<Message, Never> { DerivedSignal { attach(from: .future, $0) } }
 }
 
 extension Signal {
-  /// This signal as something that can only be observed.
+  /// A read-only view of this signal, for observing.
   @inlinable
   public var readOnly: DerivedSignal<Message, Never> { erased }
 }
 
-/// What an operator remembers for one subscriber.
+/// The state of an operator for one subscriber.
 ///
-/// Unchecked: the messages of one subscription come one at a time, each after the other (delivery rule 3), so no lock is
-/// needed; a source that breaks that rule breaks its operators.
+/// Unchecked: the messages of one subscription come one at a time, each after the other (delivery rule 3), so no lock
+/// is needed; a source that breaks that rule breaks its operators.
 public final class OperatorState<Value>: @unchecked Sendable {
-  /// What is remembered.
+  /// The state.
   public var value: Value
 
-  /// Starts with a value.
+  /// Makes it with an initial value.
   @inlinable
   public init(_ value: Value) { self.value = value }
 }

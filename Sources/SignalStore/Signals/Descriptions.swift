@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// What a debugger and `print` show. Reading it ends no subscription and calls no observer.
+// Descriptions for a debugger and `print`. Reading them ends no subscription and calls no observer.
 
 extension ObserverList {
-  /// "2 observers"; those whose receiver has gone unnoticed are among them.
+  /// "2 observers"; including those whose receiver is gone but not yet detected.
   final var observersText: String {
     let count = withLock { $0.live }
     return count == 1 ? "1 observer" : "\(count) observers"
@@ -11,7 +11,7 @@ extension ObserverList {
 }
 
 extension Signal: CustomStringConvertible, CustomReflectable {
-  /// As `Signal<Int>, 2 observers`.
+  /// Such as `Signal<Int>, 2 observers`.
   public var description: String { "Signal<\(Message.self)>, \(core.observersText)" }
 
   /// The last message, if it is remembered, and the observers.
@@ -22,7 +22,7 @@ extension Signal: CustomStringConvertible, CustomReflectable {
 }
 
 extension Property: CustomStringConvertible, CustomReflectable {
-  /// As `Property<Int>(3), 1 observer`.
+  /// Such as `Property<Int>(3), 1 observer`.
   public var description: String { "Property<\(Value.self)>(\(value)), \(core.observersText)" }
 
   /// The value and the observers.
@@ -30,46 +30,46 @@ extension Property: CustomStringConvertible, CustomReflectable {
 }
 
 extension FiniteSignal: CustomStringConvertible {
-  /// As `FiniteSignal<Int>, 1 observer`, and whether it has ended.
+  /// Such as `FiniteSignal<Int>, 1 observer`, and whether it has ended.
   public var description: String {
     "FiniteSignal<\(Message.self)>, \(hasEnded ? "ended" : observersText)"
   }
 }
 
 extension DerivedSignal: CustomStringConvertible {
-  /// As `DerivedSignal<Int>`; with the ending, where there is one.
+  /// Such as `DerivedSignal<Int>`; with the ending, where there is one.
   public var description: String {
     End.self == Never.self ? "DerivedSignal<\(Message.self)>" : "DerivedSignal<\(Message.self), \(End.self)>"
   }
 }
 
 extension DerivedProperty: CustomStringConvertible {
-  /// As `DerivedProperty<Int>(3)`, with the value computed now.
+  /// Such as `DerivedProperty<Int>(3)`, with the value computed now.
   public var description: String { "DerivedProperty<\(Value.self)>(\(value))" }
 }
 
 extension WritableProperty: CustomStringConvertible {
-  /// As `WritableProperty<Int>(3)`, with the value computed now.
+  /// Such as `WritableProperty<Int>(3)`, with the value computed now.
   public var description: String { "WritableProperty<\(Value.self)>(\(value))" }
 }
 
 extension LiteralProperty: CustomStringConvertible {
-  /// That of the property.
+  /// The description of the property.
   public var description: String { property.description }
 }
 
 extension WeakProperty: CustomStringConvertible {
-  /// As `WeakProperty<Window>(nil)`.
+  /// Such as `WeakProperty<Window>(nil)`.
   public var description: String { "WeakProperty<\(Object.self)>(\(value.map { "\($0)" } ?? "nil"))" }
 }
 
 extension Topic: CustomStringConvertible {
-  /// As `Topic<Network, Int>, 1 observer`.
+  /// Such as `Topic<Network, Int>, 1 observer`.
   public var description: String { "Topic<\(Owner.self), \(Message.self)>, \(observersText)" }
 }
 
 extension Subscription: CustomStringConvertible, CustomReflectable {
-  /// As `Subscription to Property<Int>, active`; what is behind operators is not named.
+  /// Such as `Subscription to Property<Int>, active`; sources upstream of operators are not named.
   public var description: String {
     let source = (source as? any NamedSource).map { " to \($0.name)" } ?? ""
     return "Subscription\(source), \(isActive ? "active" : "ended")"
@@ -80,7 +80,7 @@ extension Subscription: CustomStringConvertible, CustomReflectable {
 }
 
 extension SubscriptionBag: CustomStringConvertible {
-  /// As `SubscriptionBag of 3`.
+  /// Such as `SubscriptionBag of 3`.
   public var description: String { "SubscriptionBag of \(count)" }
 }
 

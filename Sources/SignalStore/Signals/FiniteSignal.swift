@@ -2,14 +2,14 @@
 
 import Synchronization
 
-/// Sends messages, and at most once, behind all of them, an end.
+/// Sends messages, and finally at most one end.
 ///
-/// The delivery rules are those of ``Signal``. After the end nothing is delivered, the observers and what they captured are
-/// let go, and who subscribes later gets the end at once.
+/// The delivery rules are those of ``Signal``. After the end nothing is delivered, the observers and their captures are
+/// released, and later subscribers receive the end at once.
 public final class FiniteSignal<Message: Sendable>: SignalSource {
   typealias Core = DeliveryCore<MessageKind<Event<Message, Completion>>>
 
-  /// Remembers nothing but the end.
+  /// Stores nothing but the end.
   private let core: Core
 
   /// Makes a signal.
@@ -42,10 +42,10 @@ public final class FiniteSignal<Message: Sendable>: SignalSource {
 
   var observersText: String { core.observersText }
 
-  /// How many observers are subscribed.
+  /// The number of subscribed observers.
   public var observerCount: Int { core.count }
 
-  /// Puts every message from now on into `sink`, and the end, also when it has been before.
+  /// Sends every message from now on to `sink`, and the end, even if the signal has already ended.
   public func attach(_ sink: Sink<Message, Completion>) -> Subscription {
     let link = Link()
     let closure = ErasedClosure(

@@ -2,9 +2,9 @@
 
 import Dispatch
 
-/// Jobs on an actor, which is not kept: what is for one that has gone runs where it is, and finds nobody to call.
+/// Runs jobs on an actor, without retaining it: once the actor is gone, jobs run in place and call nothing.
 struct ActorExecutor: DeliveryExecutor {
-  /// Unchecked: a weak reference that is written only at the start.
+  /// Unchecked: a weak reference that is written only at initialization.
   private final class Reference: @unchecked Sendable {
     private(set) weak var actor: (any Actor)?
     init(_ actor: any Actor) { self.actor = actor }
@@ -20,7 +20,7 @@ struct ActorExecutor: DeliveryExecutor {
 
   var isGone: Bool { reference.actor == nil }
 
-  /// Only for the main actor there is a way to ask that does not trap.
+  /// Only the main actor can be checked without a trap.
   var isCurrent: Bool { isMain && Delivery.main.executor?.isCurrent == true }
 
   func enqueue(_ job: @escaping @Sendable () -> Void) {
@@ -33,11 +33,11 @@ struct ActorExecutor: DeliveryExecutor {
   private static func run(_ job: @Sendable () -> Void, on actor: isolated any Actor) { job() }
 }
 
-/// A closure that belongs to an actor: it is called there, and let go there, whoever lets go of this.
+/// A closure isolated to an actor: it is called and released there, wherever this object is released.
 ///
-/// Unchecked: the closure is reached by jobs of the executor only.
+/// Unchecked: only jobs of the executor access the closure.
 final class IsolatedClosure<Message>: @unchecked Sendable {
-  /// In an object of its own, because the job that empties it may itself be released anywhere.
+  /// In an object of its own, because the job that clears it may itself be released anywhere.
   private final class Holder: @unchecked Sendable {
     var closure: ((Message) -> Void)?
     init(_ closure: @escaping (Message) -> Void) { self.closure = closure }
@@ -64,7 +64,7 @@ final class IsolatedClosure<Message>: @unchecked Sendable {
   }
 }
 
-/// Subscribes a closure that belongs to an actor, which stays there: the token refuses to be moved.
+/// Subscribes a closure isolated to an actor; the token refuses to move it elsewhere.
 func subscribeIsolated<Message, End: Ending>(
   to actor: any Actor, _ observer: @escaping (Event<Message, End>) -> Void, attach: (Sink<Message, End>) -> Subscription
 ) -> Subscription {
@@ -73,7 +73,7 @@ func subscribeIsolated<Message, End: Ending>(
   return link.token()
 }
 
-/// As above, for a link that is the caller's.
+/// As above, for a link of the caller.
 func holdIsolated<Message, End: Ending>(
   in link: Link, to actor: any Actor, _ observer: @escaping (Event<Message, End>) -> Void,
   attach: (Sink<Message, End>) -> Subscription
@@ -85,27 +85,29 @@ func holdIsolated<Message, End: Ending>(
   link.hold(attach(deferred.entrance))
 }
 
-/// The main actor as the place of an observer: `subscribe(on: .main) { … }`.
+/// The main actor as the context of an observer: `subscribe(on: .main) { … }`.
 ///
-/// A type of its own, so that the observer may be a closure of the main actor.
+/// A separate type, so that the observer may be isolated to the main actor.
 public struct MainDelivery: Sendable {
-  /// On the main actor; at once when the sender is there.
+  /// On the main actor; synchronously when the sender is there.
   public static let main = MainDelivery()
 }
 
 extension SignalSource where End == Never {
-  /// Calls `observer` with every message on the actor that the caller is isolated to: `subscribe(isolation: #isolation)`.
+  /// Calls `observer` with every message on the actor that the caller is isolated to: `subscribe(isolation:
+  /// #isolation)`.
   ///
-  /// The closure needs not be `Sendable` and may use what belongs to the actor. It is released there too, wherever the
-  /// subscription is cancelled or dropped, and ``Subscription/deliver(on:)`` refuses to move it. The actor is not kept: when
-  /// it goes, nobody is called any more. On the main actor it is called at once when the sender is on it as well.
+  /// The closure need not be `Sendable` and may use state isolated to the actor. It is also released there, wherever
+  /// the subscription is cancelled or dropped, and ``Subscription/deliver(on:)`` refuses to move it. The actor is not
+  /// retained: once it is gone, the closure is not called. On the main actor it is called synchronously when the sender
+  /// is there as well.
   public func subscribe(
     isolation: isolated any Actor, _ observer: @escaping (Message) -> Void
   ) -> Subscription {
     subscribeIsolated(to: isolation, { observer($0.message) }, attach: { attach($0) })
   }
 
-  /// Calls `observer` with every message on the main actor: at once when the sender is there.
+  /// Calls `observer` with every message on the main actor: synchronously when the sender is there.
   public func subscribe(
     on main: MainDelivery, _ observer: @escaping @MainActor (Message) -> Void
   ) -> Subscription {
@@ -116,16 +118,17 @@ extension SignalSource where End == Never {
 extension ReadableSource {
   /// Calls `observer` with each value on the actor that the caller is isolated to.
   ///
-  /// The closure needs not be `Sendable` and may use what belongs to the actor. It is released there too, wherever the
-  /// subscription is cancelled or dropped, and ``Subscription/deliver(on:)`` refuses to move it. The actor is not kept: when
-  /// it goes, nobody is called any more. On the main actor it is called at once when the sender is on it as well.
+  /// The closure need not be `Sendable` and may use state isolated to the actor. It is also released there, wherever
+  /// the subscription is cancelled or dropped, and ``Subscription/deliver(on:)`` refuses to move it. The actor is not
+  /// retained: once it is gone, the closure is not called. On the main actor it is called synchronously when the sender
+  /// is there as well.
   public func subscribe(
     from start: StartingPoint = .current, isolation: isolated any Actor, _ observer: @escaping (Message) -> Void
   ) -> Subscription {
     subscribeIsolated(to: isolation, { observer($0.message) }, attach: { attach(from: start, $0) })
   }
 
-  /// Calls `observer` with each value on the main actor: at once when the sender is there.
+  /// Calls `observer` with each value on the main actor: synchronously when the sender is there.
   public func subscribe(
     from start: StartingPoint = .current, on main: MainDelivery, _ observer: @escaping @MainActor (Message) -> Void
   ) -> Subscription {
@@ -133,7 +136,8 @@ extension ReadableSource {
   }
 }
 
-/// The closure for ``subscribeIsolated(to:_:attach:)``, whose calls the compiler does not know to be on the main actor.
+/// The closure for ``subscribeIsolated(to:_:attach:)``, as the compiler cannot prove that it is called on the main
+/// actor.
 private func onMain<Message>(
   _ observer: @escaping @MainActor (Message) -> Void
 ) -> (Event<Message, Never>) -> Void where Message: Sendable {
@@ -144,7 +148,7 @@ private func onMain<Message>(
 }
 
 extension Event where End == Never {
-  /// The message, which is all that there can be.
+  /// The message, the only possible case.
   var message: Message {
     switch self {
     case .message(let message): message

@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// What one subscriber is told when it leaves: last, and not while it is being called (delivery rule 3).
+/// The final message to a subscriber that leaves, sent last and not during a call of its observer (delivery rule 3).
 ///
-/// A subscription can be cancelled while another thread calls its observer, or from inside of the observer. Then the word
-/// is said behind that call.
+/// A subscription can be cancelled while another thread calls its observer, or from inside the observer. Then the final
+/// message is sent after that call.
 final class LastWord: Sendable {
   private struct State {
     var isCalling = false
@@ -32,7 +32,7 @@ final class LastWord: Sendable {
     word?()
   }
 
-  /// Calls the observer no more, but for `word`; nothing is done the second time.
+  /// Stops calling the observer, except for `word`; a second call does nothing.
   func leave(_ word: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
       if state.hasLeft { return false }

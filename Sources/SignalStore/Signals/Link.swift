@@ -2,16 +2,16 @@
 
 import Synchronization
 
-/// A subscription that consists of others, and that an operator can end from inside.
+/// A subscription that consists of others, and that an operator can end itself.
 ///
-/// The closure of an operator may keep its link, and the link keeps the upstream subscriptions: the circle through the
-/// source is broken when the link ends, and it ends with the token given to the subscriber.
+/// The closure of an operator may retain its link, and the link retains the upstream subscriptions: this reference
+/// cycle through the source is broken when the link ends, and it ends with the token returned to the subscriber.
 @usableFromInline
 package final class Link: SubscriptionSource {
   private struct State {
     var upstream: [Subscription] = []
     var cleanUps: [@Sendable () -> Void] = []
-    /// How to end those upstream subscriptions that were given to their sources.
+    /// Closures that end the upstream subscriptions owned by their sources.
     var detached: [@Sendable () -> Void] = []
     /// Changes where the observer is called.
     var move: (@Sendable (Delivery) -> Void)?
@@ -23,12 +23,12 @@ package final class Link: SubscriptionSource {
 
   package init() {}
 
-  /// Keeps an upstream subscription, or ends it if the link has ended while it was made.
+  /// Retains an upstream subscription, or ends it if the link has ended meanwhile.
   ///
-  /// In a link that was given to its sources it is given to its own.
+  /// In a link that is owned by its sources, the subscription is handed to its own source.
   package func hold(_ subscription: Subscription) { replace(nil, with: subscription) }
 
-  /// Lets one upstream subscription go for another.
+  /// Replaces one upstream subscription by another.
   func replace(_ old: Subscription?, with new: Subscription?) {
     let (ended, isDetached) = state.withLock { state in
       if let old { state.upstream.removeAll { $0 === old } }
@@ -47,7 +47,7 @@ package final class Link: SubscriptionSource {
     if late { end() }
   }
 
-  /// Runs `cleanUp` once, when the link ends; at once if it has.
+  /// Runs `cleanUp` once, when the link ends; at once if it has ended.
   package func onEnd(_ cleanUp: @escaping @Sendable () -> Void) {
     let ended = state.withLock { state in
       if !state.ended { state.cleanUps.append(cleanUp) }
@@ -61,7 +61,7 @@ package final class Link: SubscriptionSource {
 
   /// Ends all upstream subscriptions.
   ///
-  /// True for the one call that did it.
+  /// True for the one call that ended it.
   @discardableResult
   func end() -> Bool {
     let last: State? = state.withLock { state in
@@ -89,8 +89,8 @@ package final class Link: SubscriptionSource {
   }
 
   @usableFromInline package func detach(_ subscription: Subscription) -> @Sendable () -> Void {
-    // The upstream sources keep the subscriptions from here on. Holding them here as well would close a circle that
-    // nothing opens any more.
+    // From here on the upstream sources own the subscriptions. Retaining them here as well would make a reference cycle
+    // that is never broken.
     let upstream = state.withLock { state in
       state.isDetached = true
       let upstream = state.upstream
@@ -103,7 +103,8 @@ package final class Link: SubscriptionSource {
       return state.ended
     }
     if ended { for end in ends { end() } }
-    // When this link is gone by then, as one is that only its token kept, what is above it goes on and has to be ended.
+    // If this link is gone by then, because only its token retained it, the upstream is still active and has to be
+    // ended.
     return { [weak self] in if let self { self.end() } else { for end in ends { end() } } }
   }
 

@@ -3,19 +3,21 @@
 public import Observation
 import Synchronization
 
-/// A readable source for code that works with Swift Observation (`withObservationTracking`, `Observations`, user interfaces).
+/// A readable source for code that works with Swift Observation (`withObservationTracking`, `Observations`, user
+/// interfaces).
 ///
-/// Whoever reads `value` under observation is told when it has changed. Observation tells once and before most types have
-/// stored their new value; here the value is stored already, so reading it in `onChange` gives the new one.
+/// Code that reads `value` under observation is notified when it has changed. Observation notifies once, and for most
+/// types before the new value is stored; here the value is already stored, so reading it in `onChange` returns the new
+/// one.
 ///
-/// Observation begins to listen when the closure that reads has returned. A value that is set between the two is not told,
-/// and if it is the last one, never. So when the value has been read less often since it was set than before, it is told
-/// once more 20 ms later: an observer may be called without a change, and is not left with an old value.
+/// Observation registers when the reading closure has returned. A set between the read and that is not notified, and if
+/// it is the last one, never. So when the value has been read less often since it was set than before, a second
+/// notification follows 20 ms later: an observer may be called without a change, but does not keep an old value.
 public final class ObservedProperty<Value: Sendable>: Observable, Sendable {
   private struct Reads {
-    /// Since the last set.
+    /// Reads since the last set.
     var count = 0
-    /// Between the last two sets that had reads between them.
+    /// Reads between the last two sets that had any between them.
     var expected = 0
     var lastSet = Duration.zero
     var isWaiting = false
@@ -40,7 +42,7 @@ public final class ObservedProperty<Value: Sendable>: Observable, Sendable {
   /// The current value.
   public var value: Value {
     registrar.access(self, keyPath: \.value)
-    // Before the value is read: a set from here on finds that it has been.
+    // Counted before the value is read, so that any later set sees this read.
     reads.withLock { $0.count += 1 }
     return source.value
   }
@@ -61,7 +63,7 @@ public final class ObservedProperty<Value: Sendable>: Observable, Sendable {
 
   private static var pause: Duration { .milliseconds(20) }
 
-  /// Looks later whether those that read the value before have read it again.
+  /// Checks later whether the previous readers have read the value again.
   private func look(at time: Duration) {
     alarm.set(time) { [weak self] in
       guard let self else { return }

@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// What an observer that there may be only one of is called.
+/// The identifier of a unique observer.
 ///
-/// A name, a number or the identity of an object: their comparison runs no code of anybody else, so it can be done under the
-/// lock of a source.
+/// A name, a number or the identity of an object: comparing them runs no foreign code, so it can be done under the lock
+/// of a source.
 public struct ObserverID: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
   private enum Kind: Hashable, Sendable {
     case name(String)
@@ -21,7 +21,7 @@ public struct ObserverID: Hashable, Sendable, ExpressibleByStringLiteral, Expres
   /// A number.
   public init(_ number: Int) { kind = .number(number) }
 
-  /// The identity of an object, which is not kept.
+  /// The identity of an object, which is not retained.
   public init(_ object: AnyObject) { kind = .object(ObjectIdentifier(object)) }
 
   /// A name.
@@ -31,7 +31,7 @@ public struct ObserverID: Hashable, Sendable, ExpressibleByStringLiteral, Expres
   public init(integerLiteral number: Int) { self.init(number) }
 }
 
-/// A source has as many observers as its limit allows.
+/// The error for a source that already has as many observers as its limit allows.
 public struct ObserverLimitError: Error, Equatable, CustomStringConvertible {
   /// The limit.
   public let limit: Int
@@ -41,54 +41,54 @@ public struct ObserverLimitError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Signal {
-  /// Calls `observer` with every message from now on, unless there is an observer of this name already.
+  /// Calls `observer` with every message from now on, unless there is an observer with this identifier already.
   ///
-  /// - Returns: The token of the observer of this name: a new one, or the one that was there, which stays as it is.
+  /// - Returns: The token of the observer with this identifier: a new one, or the existing one, unchanged.
   public func subscribe(unique id: ObserverID, _ observer: @escaping @Sendable (Message) -> Void) -> Subscription {
     core.subscribe(ErasedClosure(retaining: MessageCall(observer)), fromFirst: remembers, unique: id)
   }
 
-  /// Calls `observer` with every message from now on, if ``observerLimit`` allows one more.
+  /// Calls `observer` with every message from now on, if ``observerLimit`` permits one more.
   ///
-  /// - Throws: ``ObserverLimitError``; ``subscribe(once:_:)`` stops the program instead.
+  /// - Throws: ``ObserverLimitError``; ``subscribe(once:_:)`` traps instead.
   public func trySubscribe(
     _ observer: @escaping @Sendable (Message) -> Void
   ) throws(ObserverLimitError) -> Subscription {
     try core.trySubscribe(ErasedClosure(retaining: MessageCall(observer)), fromFirst: remembers)
   }
 
-  /// How many observers there may be; nil: any number.
+  /// The maximum number of observers; nil for no limit.
   public var observerLimit: Int? { core.observerLimit }
 
-  /// Sets how many observers there may be.
+  /// Sets the maximum number of observers.
   ///
   /// - Throws: ``ObserverLimitError`` with this limit, and nothing is changed, when there are more already.
   public func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) { try core.setObserverLimit(limit) }
 }
 
 extension Property {
-  /// Calls `observer` with each value, unless there is an observer of this name already.
+  /// Calls `observer` with each value, unless there is an observer with this identifier already.
   ///
-  /// - Returns: The token of the observer of this name: a new one, or the one that was there, which stays as it is.
+  /// - Returns: The token of the observer with this identifier: a new one, or the existing one, unchanged.
   public func subscribe(
     unique id: ObserverID, from start: StartingPoint = .current, _ observer: @escaping @Sendable (Value) -> Void
   ) -> Subscription {
     core.subscribe(ErasedClosure(retaining: MessageCall(observer)), fromFirst: start == .current, unique: id)
   }
 
-  /// Calls `observer` with each value, if ``observerLimit`` allows one more.
+  /// Calls `observer` with each value, if ``observerLimit`` permits one more.
   ///
-  /// - Throws: ``ObserverLimitError``; ``subscribe(from:once:_:)`` stops the program instead.
+  /// - Throws: ``ObserverLimitError``; ``subscribe(from:once:_:)`` traps instead.
   public func trySubscribe(
     from start: StartingPoint = .current, _ observer: @escaping @Sendable (Value) -> Void
   ) throws(ObserverLimitError) -> Subscription {
     try core.trySubscribe(ErasedClosure(retaining: MessageCall(observer)), fromFirst: start == .current)
   }
 
-  /// How many observers there may be; nil: any number.
+  /// The maximum number of observers; nil for no limit.
   public var observerLimit: Int? { core.observerLimit }
 
-  /// Sets how many observers there may be.
+  /// Sets the maximum number of observers.
   ///
   /// - Throws: ``ObserverLimitError`` with this limit, and nothing is changed, when there are more already.
   public func setObserverLimit(_ limit: Int?) throws(ObserverLimitError) { try core.setObserverLimit(limit) }
@@ -110,7 +110,7 @@ extension ObserverList {
 }
 
 extension DeliveryCore {
-  /// What is decided under the lock about a new observer.
+  /// The decision, made under the lock, about a new observer.
   private enum Admission {
     case new(first: Message?)
     case existing(Subscription)
@@ -120,14 +120,14 @@ extension DeliveryCore {
   fileprivate func subscribe(_ closure: ErasedClosure, fromFirst: Bool, unique id: ObserverID) -> Subscription {
     noticeGoneReceivers()
     let token = Subscription(source: self)
-    // Kept until after the lock: this may become the last reference to it.
+    // Released after unlocking: this may become the last reference to it.
     var known: Subscription?
     let admission: Admission = withLock { guarded in
       let extras = extras(&guarded)
       if let (order, reference) = extras.uniques[id] {
         known = reference.object
         if let known, unsafe known.slot != nil { return .existing(known) }
-        // Given to its source, and the token dropped: the new token takes its place.
+        // Owned by its source, its token dropped: the new token takes over.
         if known == nil, adopt(token, order: order) {
           extras.uniques[id] = (order, WeakReference(token))
           return .existing(token)
@@ -167,7 +167,7 @@ extension DeliveryCore {
     return token
   }
 
-  /// Adds an observer; its first message when this thread may deliver it at once, otherwise that waits in the queue.
+  /// Adds an observer; returns its first message when this thread may deliver it at once, otherwise that is queued.
   ///
   /// Needs the lock.
   private func add(

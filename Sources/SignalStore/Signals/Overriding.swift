@@ -3,11 +3,11 @@
 import Synchronization
 
 extension WritableSource {
-  /// Sets a value for as long as the subscription is kept, and then the value that was there before.
+  /// Sets a value for as long as the subscription is kept, then restores the previous value.
   ///
-  /// Of several at a time the newest that is still kept counts, in whatever order they end; when none is left, the source has
-  /// the value that it had before the first. That holds for a property, and for the parts of one that the same key path
-  /// leads to; of any other source each `override` knows only itself.
+  /// With several overrides the newest active one applies, in whatever order they end; when none is left, the source
+  /// gets back the value that it had before the first. That holds for a property, and for parts of one that the same
+  /// key path leads to; for any other source each `override` knows only itself.
   public func override(with value: Message) -> Subscription {
     let overrides = (self as? any Overridable)?.overridePlace?.overrides(of: Message.self) ?? Overrides<Message>()
     let id = overrides.add(value, to: self)
@@ -15,15 +15,15 @@ extension WritableSource {
   }
 }
 
-/// A source of which all overrides share one list.
+/// A source whose overrides share one list.
 package protocol Overridable {
   /// Where the list is.
   var overridePlace: OverridePlace? { get }
 }
 
-/// Where the overrides of a property are kept, or those of a part of it.
+/// Where the overrides of a property, or of a part of it, are stored.
 ///
-/// Unchecked: a key path does not change, its type does not say so.
+/// Unchecked: a key path is immutable, though its type is not `Sendable`.
 @usableFromInline
 package struct OverridePlace: @unchecked Sendable {
   fileprivate let list: ObserverList
@@ -39,7 +39,7 @@ package struct OverridePlace: @unchecked Sendable {
     let new = Overrides<Value>()
     while true {
       let known = list.withExtras { $0.overrides }
-      // Outside of the lock: comparing key paths may compare what is the user's.
+      // Outside of the lock: comparing key paths may run comparisons of the user.
       for entry in known where entry.path == path {
         if let overrides = entry.overrides as? Overrides<Value> { return overrides }
       }
@@ -69,34 +69,35 @@ extension LiteralProperty: Overridable {
   package var overridePlace: OverridePlace? { property.overridePlace }
 }
 
-/// The overrides of one source that are kept, the newest last.
+/// The active overrides of one source, the newest last.
 final class Overrides<Value: Sendable>: Sendable {
   private struct State {
-    /// What the source had before the first.
+    /// The value of the source before the first.
     var base: Value?
     var entries: [(id: UInt64, value: Value)] = []
     var next: UInt64 = 0
-    /// What the source is about to be set to because none is left, and the number of that step.
+    /// The value that the source is about to be restored to because no override is left, and the number of that step.
     ///
-    /// Until it has been, the value of the source is one of those that were set for a time.
+    /// Until then, the value of the source is one of the overrides.
     var restoring: (step: UInt64, value: Value)?
   }
 
   private let state = Mutex(State())
-  /// Brings the sets into the order of the list, whichever threads change that.
+  /// Applies the sets in the order of the list, whichever threads change it.
   private let sets = Signal<@Sendable () -> Void>()
   private let setting: Subscription
 
   init() { setting = sets.subscribe { $0() } }
 
-  /// Adds a value at the end, and sets the source to it; its number in the list.
+  /// Adds a value at the end, and sets the source to it; returns its number in the list.
   func add<Source: WritableSource>(_ value: Value, to source: Source) -> UInt64 where Source.Message == Value {
     while true {
       let (seen, isFirst, restored) = state.withLock { ($0.next, $0.entries.isEmpty, $0.restoring?.value) }
       let base = isFirst ? restored ?? source.value : nil
       let id: UInt64? = state.withLock { state in
         if state.entries.isEmpty {
-          // Another has come or gone since, and the value that was read may be its; or there was one, and none was read.
+          // Another override was added or removed since, and the value read may be its own; or there was one, and none
+          // was read.
           guard isFirst, state.next == seen else { return nil }
           state.base = base
         }
@@ -110,9 +111,9 @@ final class Overrides<Value: Sendable>: Sendable {
     }
   }
 
-  /// Takes a value out of the list; if it was the last one, sets the source to that before it.
+  /// Removes a value from the list; if it was the last one, sets the source to the one before it.
   func remove<Source: WritableSource>(_ id: UInt64, from source: Source) where Source.Message == Value {
-    // What goes is released after the lock.
+    // The removed value is released after unlocking.
     let gone: (Value?, Value?) = state.withLock { state in
       guard let position = state.entries.firstIndex(where: { $0.id == id }) else { return (nil, nil) }
       let wasLast = position == state.entries.count - 1
@@ -137,7 +138,7 @@ final class Overrides<Value: Sendable>: Sendable {
   }
 
   private func hasRestored(_ step: UInt64) {
-    // What goes is released after the lock.
+    // The removed value is released after unlocking.
     let gone: Value? = state.withLock { state in
       guard let restoring = state.restoring, restoring.step == step else { return nil }
       state.restoring = nil

@@ -2,7 +2,7 @@
 
 /// Where a subscription to a property begins.
 public enum StartingPoint: Sendable, Hashable {
-  /// The value of now comes first, then every later one.
+  /// The current value comes first, then every later one.
   case current
   /// The first message is the next set.
   case future
@@ -19,7 +19,7 @@ enum ValueKind<Value: Sendable>: ObserverKind {
   static func first(from memory: VersionedValue<Value>) -> Value? { memory.value }
 }
 
-/// What a property keeps under its lock.
+/// The state that a property guards with its lock.
 @usableFromInline
 struct VersionedValue<Value: Sendable>: Sendable {
   @usableFromInline var value: Value
@@ -30,7 +30,7 @@ struct VersionedValue<Value: Sendable>: Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-/// Holds a value and tells everyone who is subscribed of each set.
+/// Holds a value and sends each set to its subscribers.
 ///
 /// ```swift
 /// let temperature = Property(21.5)
@@ -41,20 +41,21 @@ struct VersionedValue<Value: Sendable>: Sendable {
 ///
 /// The delivery rules are those of ``Signal``, and in addition:
 ///
-/// 10. The value is stored before anyone is told, and observers are told in the order in which it was stored. Inside an
-///     observer `value` is the value of the message, or a later one whose message will follow.
-/// 11. The last value that an observer gets is the value of the property.
-/// 12. A subscription from ``StartingPoint/current`` first gets the value of now, then every value stored after it: none is
-///     missing and none comes twice. That first call is made before `subscribe` returns, unless the property is delivering
-///     at this moment (also when you subscribe from inside an observer of the same property); then it comes in its turn.
+/// 10. The value is stored before anyone is notified, and observers are notified in the order in which it was stored.
+///     Inside an observer `value` is the value of the message, or a later one whose message will follow.
+/// 11. The last value that an observer receives is the value of the property.
+/// 12. A subscription from ``StartingPoint/current`` first receives the current value, then every value stored after
+///     it: none is missing and none comes twice. That first call is made before `subscribe` returns, unless the
+///     property is delivering at this moment (also when you subscribe from inside an observer of the same property);
+///     then it is queued.
 /// 13. Setting an equal value is a set like any other, unless the property was made with `skipsEqual`.
 public final class Property<Value: Sendable>: Sendable {
   @usableFromInline let core: DeliveryCore<ValueKind<Value>>
 
-  /// Whether a set from the first to the second value changes nothing; nil when every set counts.
+  /// Whether a set from the first to the second value changes nothing; nil when every set is a change.
   @usableFromInline let isUnchanged: (@Sendable (Value, Value) -> Bool)?
 
-  /// Makes a property that tells of every set.
+  /// Makes a property that sends every set.
   ///
   /// - Parameters:
   ///   - value: The first value.
@@ -67,7 +68,7 @@ public final class Property<Value: Sendable>: Sendable {
     isUnchanged = nil
   }
 
-  /// Makes a property for which setting a value that `isUnchanged` calls the same as the current one is no set at all.
+  /// Makes a property for which setting a value that `isUnchanged` considers equal to the current one has no effect.
   @inlinable
   public init(
     _ value: Value, pending: Buffering = .all, skipping isUnchanged: @escaping @Sendable (Value, Value) -> Bool
@@ -79,14 +80,14 @@ public final class Property<Value: Sendable>: Sendable {
 
   /// The current value.
   ///
-  /// Setting it tells all observers.
+  /// Setting it notifies all observers.
   @inlinable
   public var value: Value {
     get { core.withLock { _ in unsafe core.memory.value } }
     set { set(newValue) }
   }
 
-  /// Stores a value and tells all observers.
+  /// Stores a value and notifies all observers.
   @inlinable
   public func set(_ value: Value) {
     if let isUnchanged {
@@ -104,10 +105,11 @@ public final class Property<Value: Sendable>: Sendable {
     }
   }
 
-  /// Changes the value as one step that no other set can come between.
+  /// Changes the value atomically: no other set can come between.
   ///
-  /// `change` runs on a copy of the value and without a lock, so it may use the property itself. When another thread has set
-  /// the property meanwhile it runs again, on the newer value: it should do nothing but compute. If it throws, nothing is set.
+  /// `change` runs on a copy of the value and without a lock, so it may use the property itself. When another thread
+  /// has set the property meanwhile it runs again, on the newer value: it should do nothing but compute. If it throws,
+  /// nothing is set.
   ///
   /// - Returns: What `change` returned in the run whose result was stored.
   @discardableResult @inlinable
@@ -129,10 +131,10 @@ public final class Property<Value: Sendable>: Sendable {
   @discardableResult @inlinable
   func store(_ value: Value, over version: UInt64?) -> Bool {
     if let transaction = unsafe Transaction.currentReference {
-      // It is kept as long as the caller is in it.
+      // It is retained as long as the caller is in it.
       return unsafe transaction._withUnsafeGuaranteedRef { store(value, over: version, in: $0) }
     }
-    // The old value leaves the lock in it, and is released after it.
+    // Carries the old value out of the lock, to be released after unlocking.
     var old = value
     let route: DeliveryCore<ValueKind<Value>>.Route? = core.withLock { guarded in
       if let version, unsafe core.memory.version != version { return nil }
@@ -148,9 +150,9 @@ public final class Property<Value: Sendable>: Sendable {
   /// Calls `observer` with each value, until the subscription is cancelled or dropped.
   ///
   /// - Parameters:
-  ///   - start: Whether the value of now comes first.
-  ///   - once: The subscription ends with the first call, that with the value of now included.
-  ///   - observer: Gets the values in the order in which they were set, on the thread of the setter.
+  ///   - start: Whether the current value comes first.
+  ///   - once: The subscription ends with the first call, including the one with the current value.
+  ///   - observer: Called with the values in the order in which they were set, on the thread of the setter.
   @inlinable
   public func subscribe(
     from start: StartingPoint = .current, once: Bool = false, _ observer: @escaping @Sendable (_ new: Value) -> Void
@@ -163,7 +165,7 @@ public final class Property<Value: Sendable>: Sendable {
     }
   }
 
-  /// How many observers are subscribed.
+  /// The number of subscribed observers.
   ///
   /// Those whose receiver is gone do not count.
   public var observerCount: Int { core.count }
@@ -176,7 +178,7 @@ public final class Property<Value: Sendable>: Sendable {
 }
 
 extension Property where Value: Equatable {
-  /// Makes a property for which setting a value equal to the current one is no set at all, when `skipsEqual` is true.
+  /// Makes a property for which setting a value equal to the current one has no effect, when `skipsEqual` is true.
   @inlinable
   public convenience init(_ value: Value, pending: Buffering = .all, skipsEqual: Bool) {
     if skipsEqual {

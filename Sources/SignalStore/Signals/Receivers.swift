@@ -2,19 +2,19 @@
 
 import Synchronization
 
-/// Subscriptions that belong to an object: they last as long as it does, without a token.
+/// Subscriptions bound to the lifetime of an object, without a token.
 ///
-/// The source does not keep the object. Each call gets it as an argument, so nothing has to be captured, and it is alive
-/// until the call returns. When it is gone, the next message ends the subscription. A subscription behind an operator also
-/// ends when its source is gone: of one that subscribes once for all (`share`, `buffered`, `readable`, `connecting`) when
-/// nobody keeps that any more.
+/// The source does not retain the object. Each call receives it as an argument, so nothing has to be captured, and it
+/// is alive until the call returns. When it is gone, the next message ends the subscription. A subscription to an
+/// operator also ends when its source is gone: for one that shares its subscription (`share`, `buffered`, `readable`,
+/// `connecting`), when it is no longer retained.
 ///
-/// A closure that is isolated, as one that is written on the main actor, runs on its actor, and may use what belongs to it:
-/// the receiver above all. Others run on the thread of the sender.
+/// An isolated closure, such as one written on the main actor, runs on its actor, and may use state isolated to it,
+/// above all the receiver. Others run on the thread of the sender.
 extension Signal {
   /// Calls `observer` with `receiver` and every message, as long as the receiver lives.
   ///
-  /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
+  /// - Returns: A token to end the subscription earlier; dropping it does not end it.
   @discardableResult
   public func subscribe<Receiver: AnyObject & Sendable>(
     boundTo receiver: Receiver, once: Bool = false,
@@ -50,7 +50,7 @@ extension Signal {
 extension Property {
   /// Calls `observer` with `receiver` and each value, as long as the receiver lives.
   ///
-  /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
+  /// - Returns: A token to end the subscription earlier; dropping it does not end it.
   @discardableResult
   public func subscribe<Receiver: AnyObject & Sendable>(
     boundTo receiver: Receiver, from start: StartingPoint = .current, once: Bool = false,
@@ -86,7 +86,7 @@ extension Property {
 extension SignalSource where End == Never {
   /// Calls `observer` with `receiver` and every message, as long as the receiver lives.
   ///
-  /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
+  /// - Returns: A token to end the subscription earlier; dropping it does not end it.
   @discardableResult
   public func subscribe<Receiver: AnyObject & Sendable>(
     boundTo receiver: Receiver, once: Bool = false,
@@ -109,9 +109,10 @@ extension SignalSource where End == Never {
 }
 
 extension SignalSource where End == Completion {
-  /// Calls `observer` with `receiver` and every message, and `onEnd` when the source ends, as long as the receiver lives.
+  /// Calls `observer` with `receiver` and every message, and `onEnd` when the source ends, as long as the receiver
+  /// lives.
   ///
-  /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
+  /// - Returns: A token to end the subscription earlier; dropping it does not end it.
   @discardableResult
   public func subscribe<Receiver: AnyObject & Sendable>(
     boundTo receiver: Receiver, onEnd: @escaping @Sendable (Receiver, Completion) -> Void = { _, _ in },
@@ -133,7 +134,7 @@ extension SignalSource where End == Completion {
 extension ReadableSource {
   /// Calls `observer` with `receiver` and each value, as long as the receiver lives.
   ///
-  /// - Returns: A token with which the subscription can be ended before; dropping it ends nothing.
+  /// - Returns: A token to end the subscription earlier; dropping it does not end it.
   @discardableResult
   public func subscribe<Receiver: AnyObject & Sendable>(
     boundTo receiver: Receiver, from start: StartingPoint = .current, once: Bool = false,
@@ -163,7 +164,7 @@ private func subscribeBound<Object: AnyObject & Sendable, Message, End: Ending>(
 ) -> Subscription {
   let reference = WeakReference(object)
   let link = Link()
-  // Read and written by one message at a time.
+  // Accessed by one message at a time.
   let isOver = OperatorState(false)
   let call: @Sendable (Event<Message, End>) -> Void = { event in
     if isOver.value { return }
@@ -188,7 +189,7 @@ extension Event {
   fileprivate var isEnd: Bool { if case .end = self { true } else { false } }
 }
 
-/// Makes closures that look for their receiver first, and end the subscription when it is gone.
+/// Makes closures that check their receiver first, and end the subscription when it is gone.
 struct ReceiverGuard<Object: AnyObject & Sendable>: Sendable {
   fileprivate let object: WeakReference<Object>
   fileprivate let receiver: Receiver
@@ -213,7 +214,7 @@ extension DeliveryCore {
     boundTo object: Object, _ make: (ReceiverGuard<Object>) -> Subscription
   ) -> Subscription {
     let receiver = Receiver(object)
-    // Weak, or the core would keep itself through the closure.
+    // Weak, or the core would retain itself through the closure.
     let token = make(
       ReceiverGuard(
         object: WeakReference(object), receiver: receiver,
@@ -223,7 +224,7 @@ extension DeliveryCore {
     return token
   }
 
-  /// Notes that the observer of `token`, one of this source, belongs to an object, and that it ends with `link`.
+  /// Records that the observer of `token`, one of this source, belongs to an object, and ends with `link`.
   func adding(_ object: AnyObject, to token: Subscription, endingWith link: Link) -> Subscription {
     add(Receiver(object) { [weak link] in _ = link?.end() }, for: token)
     return token

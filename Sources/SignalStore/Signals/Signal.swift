@@ -9,7 +9,7 @@ enum MessageKind<Message: Sendable>: ObserverKind {
   static func first(from memory: Message?) -> Message? { memory }
 }
 
-/// Sends messages to everyone who is subscribed, and keeps none of them.
+/// Sends messages to its subscribers, and keeps none of them.
 ///
 /// ```swift
 /// let pressed = Signal<Int>()
@@ -21,23 +21,23 @@ enum MessageKind<Message: Sendable>: ObserverKind {
 ///
 /// 1. Observers are called in the order in which they subscribed.
 /// 2. All observers get the same messages in the same order, however many threads send.
-/// 3. Calls never nest and never overlap: a message that is sent from inside an observer, or by another thread while one is
-///    delivered, waits in a queue. One thread works the queue off, without recursion.
+/// 3. Calls never nest and never overlap: a message that is sent from inside an observer, or by another thread while
+///    one is delivered, is queued. One thread drains the queue, without recursion.
 /// 4. If nothing else is being delivered, `send` returns after all observers have been called, on the sender's thread.
-///    Otherwise it may return before, and the thread that is delivering delivers this message as well.
-/// 5. An observer gets the messages that are sent after it subscribed, also when it subscribes from inside an observer, and
-///    none that were sent before, also when they still wait.
+///    Otherwise it may return before, and the delivering thread delivers this message as well.
+/// 5. An observer receives the messages sent after it subscribed, also when it subscribes from inside an observer, and
+///    none that were sent before, even if they are still queued.
 /// 6. After `cancel` has returned, no call of that observer starts on the same thread, not even for the message that is
 ///    being delivered. A call that another thread has begun may still be running.
-/// 7. The last message that an observer gets is the last one that was sent. With ``Buffering/newest(_:)`` others before it
-///    may be left out; with ``Buffering/all`` none is.
-/// 8. No closure of yours is called or released while a lock is held. You may send, subscribe, cancel and drop anything
-///    from anywhere.
-/// 9. Sending takes no memory, unless the message has to wait in a queue that is longer than ever before.
+/// 7. The last message that an observer receives is the last one that was sent. With ``Buffering/newest(_:)`` earlier
+///    ones may be dropped; with ``Buffering/all`` none is.
+/// 8. No closure of yours is called or released while a lock is held. You may send, subscribe, cancel and release
+///    anything from anywhere.
+/// 9. Sending allocates nothing, unless the message has to wait in a queue that is longer than ever before.
 public final class Signal<Message: Sendable>: Sendable {
   @usableFromInline let core: DeliveryCore<MessageKind<Message>>
 
-  /// Whether the last message is remembered for those who subscribe later.
+  /// Whether the last message is remembered for later subscribers.
   @usableFromInline let remembers: Bool
 
   /// Makes a signal.
@@ -75,11 +75,11 @@ public final class Signal<Message: Sendable>: Sendable {
     core.follow(route, message)
   }
 
-  /// Takes the message's place in the order without delivering it; call ``deliver()`` soon after.
+  /// Reserves the message's place in the order without delivering it; call ``deliver()`` soon after.
   ///
-  /// Made for a caller that holds a lock of its own and wants the order of delivery to be the order in which it held
-  /// that lock. Calls no observer and releases nothing of the user. Observers that subscribed before get the message,
-  /// those that subscribe after do not.
+  /// For a caller that holds a lock of its own and wants the order of delivery to be the order in which it held that
+  /// lock. Calls no observer and releases nothing of the user. Observers that subscribed before receive the message,
+  /// later ones do not.
   @inlinable
   package func enqueue(_ message: Message) {
     if remembers {
@@ -94,14 +94,14 @@ public final class Signal<Message: Sendable>: Sendable {
     core.withLock { guarded in
       var previous: Message? = message
       unsafe swap(&previous, &core.memory)
-      // Releasing the previous one here would run a foreign deinit under the caller's lock. It goes into the queue,
-      // addressed to nobody, and is released by the drainer.
+      // Releasing the previous one here would run a foreign deinit under the caller's lock. It is queued, addressed to
+      // nobody, and released by the drainer.
       if let previous { core.push(previous, target: Stamp.nobody, &guarded) }
       if !core.isUnobserved { core.push(message, target: 0, &guarded) }
     }
   }
 
-  /// Takes the place of a message for one observer in the order, without delivering it; see ``enqueue(_:)``.
+  /// Reserves the place of a message for one observer, without delivering it; see ``enqueue(_:)``.
   func enqueue(_ message: Message, to subscription: Subscription) {
     core.withLock { guarded in
       guard let order = core.order(of: subscription) else { return }
@@ -111,7 +111,8 @@ public final class Signal<Message: Sendable>: Sendable {
 
   /// Delivers what was enqueued, in order.
   ///
-  /// Returns at once when another thread is delivering: that thread delivers everything that was enqueued before this call.
+  /// Returns at once when another thread is delivering: that thread delivers everything that was enqueued before this
+  /// call.
   @inlinable
   package func deliver() {
     core.deliver()
@@ -120,7 +121,7 @@ public final class Signal<Message: Sendable>: Sendable {
   /// Calls `observer` with every message from now on, until the subscription is cancelled or dropped.
   ///
   /// A signal that remembers its last message first sends that one: before `subscribe` returns, unless the signal is
-  /// delivering at this moment; then it comes in its turn.
+  /// delivering at this moment; then it is queued.
   ///
   /// - Parameters:
   ///   - once: The subscription ends with the first message, a remembered one included.
@@ -140,7 +141,7 @@ public final class Signal<Message: Sendable>: Sendable {
     subscription.source === core && core.send(to: subscription) { _ in message }
   }
 
-  /// Forgets the remembered message: those who subscribe next get none.
+  /// Forgets the remembered message: later subscribers do not receive it.
   public func forget() { forget {} }
 
   /// Forgets the remembered message and runs `body` under the same lock.
@@ -152,7 +153,7 @@ public final class Signal<Message: Sendable>: Sendable {
     }
   }
 
-  /// What is remembered.
+  /// The remembered message.
   var remembered: Message? { core.withLock { _ in unsafe core.memory } }
 
   /// Remembers a message without sending it.
@@ -161,15 +162,15 @@ public final class Signal<Message: Sendable>: Sendable {
     core.withLock { _ in unsafe swap(&previous, &core.memory) }
   }
 
-  /// How many observers are subscribed.
+  /// The number of subscribed observers.
   ///
   /// Those whose receiver is gone do not count.
   public var observerCount: Int { core.count }
 
   /// The number of observers, each time it changes.
   ///
-  /// Nothing tells when a receiver goes (``subscribe(boundTo:once:_:)``): it is noticed with the next message, and before
-  /// the next subscription or end of one is told.
+  /// There is no notification when a receiver is deallocated (``subscribe(boundTo:once:_:)``): it is detected at the
+  /// next message, and before the next number is sent.
   public var observerCounts: DerivedSignal<Int, Never> { core.countSignal.readOnly }
 
   /// Ends all subscriptions.
@@ -177,7 +178,7 @@ public final class Signal<Message: Sendable>: Sendable {
 }
 
 extension Signal where Message == Void {
-  /// Tells all observers.
+  /// Notifies all observers.
   @inlinable
   public func send() { send(()) }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// How a source that ends tells about it: ``Completion``, or `Never` for a source that does not end.
+/// How a source ends: ``Completion``, or `Never` for a source that does not end.
 public protocol Ending: Sendable {
   /// The ending as a completion.
   var completion: Completion { get }
@@ -11,7 +11,7 @@ extension Never: Ending {
   public var completion: Completion { switch self {} }
 }
 
-/// The last thing that a finite source tells.
+/// The end of a finite source.
 public enum Completion: Ending {
   /// The source came to its regular end.
   case finished
@@ -30,7 +30,7 @@ public enum Completion: Ending {
   }
 }
 
-/// What a source tells: messages, and at most once, behind all of them, its end.
+/// An event of a source: a message, or its end, which comes once at most and last.
 public enum Event<Message: Sendable, End: Ending>: Sendable {
   /// A message.
   case message(Message)
@@ -38,9 +38,9 @@ public enum Event<Message: Sendable, End: Ending>: Sendable {
   case end(End)
 }
 
-/// Something that sends messages; everything that can be subscribed to is one.
+/// A source of messages; everything that can be subscribed to is one.
 ///
-/// What a source can is in its type:
+/// The type of a source says what it supports:
 ///
 /// | | messages | a value to read | a value to set | an end |
 /// |---|---|---|---|---|
@@ -49,13 +49,13 @@ public enum Event<Message: Sendable, End: Ending>: Sendable {
 /// | ``ReadableSource``: ``DerivedProperty`` | ✓ | ✓ | | |
 /// | ``WritableSource``: ``Property``, ``WritableProperty`` | ✓ | ✓ | ✓ | |
 ///
-/// Operators give what is left: `map` of something writable is readable, `filter` of it has messages only, `take` makes it
-/// finite, `distinct` keeps everything. They are recipes: nothing runs until somebody subscribes, and each subscriber has
-/// its own state. The closures of a chain are put together once, when it is subscribed to, and called on the thread of the
-/// sender; the source sees a single observer. `map`, `filter` and `compactMap` that follow each other become one function
-/// where the compiler sees the chain whole and their closures capture nothing.
+/// The result of an operator supports what is left: `map` of a writable source is readable, `filter` of it has messages
+/// only, `take` makes it finite, `distinct` keeps everything. Operators are recipes: nothing runs until there is a
+/// subscriber, and each subscriber has its own state. The closures of a chain are composed once, when it is subscribed
+/// to, and called on the thread of the sender; the source sees a single observer. Consecutive `map`, `filter` and
+/// `compactMap` become one function where the compiler sees the whole chain and their closures capture nothing.
 ///
-/// An operator on a source with a current value begins with what it makes of that value, as `subscribe` does; one on
+/// An operator on a source with a current value begins with its result for that value, as `subscribe` does; one on
 /// ``ReadableSource/plain`` begins with the next.
 ///
 /// A type of your own becomes a source, with all operators, by `attach`:
@@ -69,13 +69,13 @@ public enum Event<Message: Sendable, End: Ending>: Sendable {
 public protocol SignalSource<Message, End>: Sendable {
   /// What is sent.
   associatedtype Message: Sendable
-  /// How it ends.
+  /// The type of its end.
   associatedtype End: Ending = Never
 
-  /// Puts every message from now on into `sink`, one at a time, until the subscription is cancelled or dropped.
+  /// Sends every message from now on to `sink`, one at a time, until the subscription is cancelled or dropped.
   ///
-  /// A source with a current value begins with that. It is what operators are built on: so each of them gets the value of
-  /// now first, and passes on what it makes of it (delivery rule 14).
+  /// A source with a current value begins with that. Operators are built on this method: so each of them receives the
+  /// current value first, and passes on its result (delivery rule 14).
   func attach(_ sink: Sink<Message, End>) -> Subscription
 }
 
@@ -84,22 +84,22 @@ public protocol ReadableSource<Message>: SignalSource where End == Never {
   /// The current value.
   var value: Message { get }
 
-  /// Puts the values into `sink`, from the current or from the next one.
+  /// Sends the values to `sink`, from the current or from the next one.
   func attach(from start: StartingPoint, _ sink: Sink<Message, Never>) -> Subscription
 }
 
 extension ReadableSource {
-  /// Puts the value of now and every later one into `sink`.
+  /// Sends the current value and every later one to `sink`.
   @inlinable
   public func attach(_ sink: Sink<Message, Never>) -> Subscription { attach(from: .current, sink) }
 }
 
 /// A source whose value can be set.
 public protocol WritableSource<Message>: ReadableSource {
-  /// The current value. Setting it tells all observers.
+  /// The current value. Setting it notifies all observers.
   var value: Message { get nonmutating set }
 
-  /// Changes the value as one step that no other set can come between; `change` may run again, on a newer value.
+  /// Changes the value atomically: no other set can come between; `change` may run again, on a newer value.
   func modify(_ change: (inout Message) -> Void)
 }
 
@@ -130,7 +130,7 @@ extension ReadableSource {
 }
 
 extension Signal: SignalSource {
-  /// Puts every message from now on into `sink`.
+  /// Sends every message from now on to `sink`.
   @inlinable
   public func attach(_ sink: Sink<Message, Never>) -> Subscription {
     let observer = sink.retained()
@@ -141,10 +141,10 @@ extension Signal: SignalSource {
 }
 
 extension Property: WritableSource {
-  /// What is sent: the values.
+  /// The values it sends.
   public typealias Message = Value
 
-  /// Puts the values into `sink`.
+  /// Sends the values to `sink`.
   @inlinable
   public func attach(from start: StartingPoint, _ sink: Sink<Value, Never>) -> Subscription {
     let observer = sink.retained()
@@ -154,7 +154,7 @@ extension Property: WritableSource {
     }
   }
 
-  /// Changes the value as one step that no other set can come between; see ``update(_:)``, which can also throw and return.
+  /// Changes the value atomically: no other set can come between; see ``update(_:)``, which can also throw and return.
   @inlinable
   public func modify(_ change: (inout Value) -> Void) { update(change) }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// What the operators between a source and an observer do with a message of the source: all of them as one closure.
+/// All operators between a source and an observer, composed into one closure.
 ///
-/// Its second argument is the closure of the observer, a ``MessageCall`` of what the last operator makes; it is handed
-/// through and not captured. A closure that captures nothing but such closures is a constant for the compiler, which then
-/// makes one function of all of them: a captured observer would end that at the first operator.
+/// Its second argument is the closure of the observer, a ``MessageCall`` for the results of the last operator; it is
+/// passed along and not captured. A closure that captures nothing but such closures is a constant for the compiler,
+/// which then makes one function of all of them: a captured observer would prevent that at the first operator.
 @usableFromInline
 struct Stages<Message>: Sendable {
   @usableFromInline let closure: @Sendable (Message, ErasedClosure) -> Void
@@ -13,13 +13,13 @@ struct Stages<Message>: Sendable {
   init(_ closure: @escaping @Sendable (Message, ErasedClosure) -> Void) { self.closure = closure }
 }
 
-/// Where a source puts its messages and its end.
+/// The destination of the messages and the end of a source.
 public struct Sink<Message: Sendable, End: Ending>: Sendable {
-  /// What is done with a message on its way to the observer; nil: the observer takes it as it is.
+  /// The stages that a message passes on its way to the observer; nil for none.
   @usableFromInline let stages: Stages<Message>?
-  /// Takes what the stages make.
+  /// Receives the results of the stages.
   @usableFromInline let observer: OwnedClosure
-  /// Takes the end.
+  /// Receives the end.
   public let end: @Sendable (End) -> Void
 
   @inlinable @inline(__always)
@@ -29,16 +29,16 @@ public struct Sink<Message: Sendable, End: Ending>: Sendable {
     self.end = end
   }
 
-  /// Makes a sink of two closures.
+  /// Makes a sink from two closures.
   @inlinable @inline(__always)
   public init(message: @escaping @Sendable (Message) -> Void, end: @escaping @Sendable (End) -> Void) {
     self.init(stages: nil, observer: OwnedClosure(MessageCall(message)), end: end)
   }
 
-  /// Takes a message.
+  /// Receives a message.
   @inlinable
   public func message(_ message: Message) {
-    // The erased closure keeps nothing.
+    // The erased closure retains nothing.
     withExtendedLifetime(observer) {
       if let stages {
         stages.closure(message, observer.closure)
@@ -51,13 +51,13 @@ public struct Sink<Message: Sendable, End: Ending>: Sendable {
   /// The sink for a source whose messages go through `stages`, which includes those of this sink, to the same observer.
   ///
   /// An operator writes its closure twice, for a sink with stages and for one without: which of them is needed is known
-  /// when it is subscribed to, and a closure that could be either would be no constant.
+  /// only at subscription, and a closure that handles both would not be a constant.
   @inlinable @inline(__always)
   func behind<Earlier>(_ stages: @escaping @Sendable (Earlier, ErasedClosure) -> Void) -> Sink<Earlier, End> {
     Sink<Earlier, End>(stages: Stages(stages), observer: observer, end: end)
   }
 
-  /// What a table of observers keeps for this sink: a closure that has been retained, and its flags.
+  /// What a table of observers stores for this sink: a closure that has been retained, and its flags.
   @inlinable @inline(__always)
   func retained() -> (closure: ErasedClosure, flags: UInt64) {
     if let stages { return (ErasedClosure(retaining: StagedObserver(stages, observer)), Stamp.staged) }

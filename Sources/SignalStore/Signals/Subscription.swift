@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What a subscription is a subscription to: the place that can end it.
+/// The source of a subscription, which can end it.
 ///
 /// A protocol because a token must be storable without the message type of its source.
 @usableFromInline
@@ -8,12 +8,12 @@ package protocol SubscriptionSource: AnyObject, Sendable {
   /// Ends the subscription; a second call for the same one does nothing.
   func cancel(_ subscription: Subscription)
 
-  /// The token is going away: ends the subscription, unless it has been given to the source or to a receiver.
+  /// Ends the subscription of a token being deallocated, unless the source or a receiver owns it.
   func release(_ subscription: Subscription)
 
-  /// Lets the subscription go on without its token.
+  /// Lets the subscription continue without its token.
   ///
-  /// - Returns: How to end it later; keeps no source.
+  /// - Returns: A closure to end it later, which retains no source.
   func detach(_ subscription: Subscription) -> @Sendable () -> Void
 
   /// Whether the subscription still gets messages.
@@ -34,11 +34,11 @@ extension SubscriptionSource {
   package func setDelivery(_ delivery: Delivery, of subscription: Subscription) -> Bool { false }
 }
 
-/// A running subscription: keep it to stay subscribed, let it go to stop.
+/// An active subscription: keep it to stay subscribed, release it to stop.
 ///
-/// A subscription keeps its source alive, including every step of a derived chain, so it is enough to keep the subscription.
-/// Dropping the last reference cancels it. That is why the result of `subscribe` must be used: a subscription that is
-/// discarded ends at once.
+/// A subscription keeps its source alive, including every step of a derived chain, so it is enough to keep the
+/// subscription. Dropping the last reference cancels it. That is why the result of `subscribe` must be used: a
+/// subscription that is discarded ends at once.
 @safe
 public final class Subscription: Sendable {
   /// Not cleared by `cancel`, so that no lock or counter is needed to read it.
@@ -59,8 +59,8 @@ public final class Subscription: Sendable {
   ///
   /// After `cancel` has returned, no call of the observer starts on this thread. A call that another thread has already
   /// begun is not waited for: waiting would deadlock whenever that observer waits for this thread. Cancelling again, or
-  /// from inside the observer itself, is fine. What the observer captured is released at once, or as soon as the message
-  /// that is being delivered has been handled.
+  /// from inside the observer itself, is allowed. The captures of the observer are released at once, or as soon as the
+  /// message that is being delivered has been handled.
   public func cancel() {
     source.cancel(self)
   }
@@ -68,12 +68,12 @@ public final class Subscription: Sendable {
   /// Whether the subscription has not ended yet.
   public var isActive: Bool { source.isActive(self) }
 
-  /// Gives the subscription to its source: it goes on until it is cancelled or the source is gone, also without a token.
+  /// Hands the subscription to its source: it continues until cancelled or the source is gone, even without a token.
   public func keepWhileSourceLives() {
     _ = source.detach(self)
   }
 
-  /// Makes the observer get the current value of its property, or the last message of its signal, once more.
+  /// Sends the current value of its property, or the last message of its signal, to the observer again.
   ///
   /// - Returns: False when there is no such message, or the subscription has ended.
   @discardableResult

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Keeps subscriptions, and what they need, until it is cancelled or dropped.
+/// Holds subscriptions, and what they need, until it is cancelled or released.
 ///
 /// ```swift
 /// let bag = SubscriptionBag()
@@ -11,7 +11,7 @@ import Synchronization
 /// bag.cancel()                      // both stop; the bag can be used again
 /// ```
 ///
-/// Cancelling happens in the order of insertion and without a lock, so what it sets free may use the bag.
+/// Cancels in the order of insertion and without a lock, so that objects released by it may use the bag.
 public final class SubscriptionBag: Sendable {
   private enum Item: Sendable {
     case subscription(Subscription)
@@ -22,8 +22,8 @@ public final class SubscriptionBag: Sendable {
 
   private struct Contents {
     var items: [Item] = []
-    /// At this many items, subscriptions that have ended by themselves are sorted out, so that the bag of a long-lived
-    /// object does not grow.
+    /// The number of items at which subscriptions that have ended by themselves are removed, so that the bag of a
+    /// long-lived object does not grow.
     var sweepAt = 32
   }
 
@@ -32,10 +32,10 @@ public final class SubscriptionBag: Sendable {
   /// Makes an empty bag.
   public init() {}
 
-  /// Keeps a subscription.
+  /// Holds a subscription.
   public func insert(_ subscription: Subscription) { insert(.subscription(subscription)) }
 
-  /// Keeps another bag: it is cancelled with this one.
+  /// Holds another bag, which is cancelled with this one.
   public func insert(_ bag: SubscriptionBag) {
     precondition(bag !== self, "a bag cannot be put into itself")
     insert(.bag(bag))
@@ -44,17 +44,17 @@ public final class SubscriptionBag: Sendable {
   /// Keeps an object alive as long as the subscriptions of this bag.
   public func hold(_ object: any Sendable) { insert(.object(object)) }
 
-  /// Runs `cleanUp` once, when the bag is cancelled or dropped.
+  /// Runs `cleanUp` once, when the bag is cancelled or released.
   public func onCancel(_ cleanUp: @escaping @Sendable () -> Void) { insert(.cleanUp(cleanUp)) }
 
-  /// How many things the bag keeps.
+  /// The number of items in the bag.
   public var count: Int { contents.withLock { $0.items.count } }
 
-  /// Cancels every subscription and bag, runs the clean-ups and lets the objects go.
+  /// Cancels every subscription and bag, runs the clean-ups and releases the objects.
   ///
   /// The bag is empty then.
   public func cancel() {
-    // Taken out first, run afterwards: each clean-up runs once, whoever cancels at the same time.
+    // Taken out first, run afterwards: each clean-up runs once, even with concurrent cancellations.
     let items = contents.withLock { contents in
       let items = contents.items
       contents.items = []
@@ -80,7 +80,7 @@ public final class SubscriptionBag: Sendable {
 
   /// Drops ended subscriptions.
   ///
-  /// The copy of the items keeps them until after the lock.
+  /// The copy of the items keeps them alive until after unlocking.
   private func sweep() {
     let items = contents.withLock { $0.items }
     var ended: Set<ObjectIdentifier> = []

@@ -6,10 +6,10 @@
   import Glibc
 #endif
 
-/// A reference that a thread has while it runs a closure.
+/// A thread-local reference, set while the thread runs a closure.
 ///
-/// Not a task-local value: tasks that are started inside inherit those, and may go on when the closure has returned long
-/// ago. It costs a tenth of one, too.
+/// Not a task-local value: tasks started inside inherit those, and may continue long after the closure has returned. It
+/// also costs a tenth of one.
 struct ThreadLocal<Object: AnyObject & Sendable>: Sendable {
   private let key: pthread_key_t
 
@@ -21,16 +21,16 @@ struct ThreadLocal<Object: AnyObject & Sendable>: Sendable {
     self.key = key
   }
 
-  /// The object of the running thread.
+  /// The object of the current thread.
   var object: Object? { unsafe reference?.takeUnretainedValue() }
 
-  /// The object of the running thread, kept by those who put it there and not by who asks.
+  /// The object of the current thread, retained by the code that set it and not by the caller.
   var reference: Unmanaged<Object>? {
     guard let pointer = unsafe pthread_getspecific(key) else { return nil }
     return unsafe Unmanaged<Object>.fromOpaque(pointer)
   }
 
-  /// Runs `body` with `object` as that of the running thread.
+  /// Runs `body` with `object` as that of the current thread.
   @inline(__always)
   func with<Result, Failure: Error>(
     _ object: Object, _ body: () throws(Failure) -> Result
@@ -43,18 +43,18 @@ struct ThreadLocal<Object: AnyObject & Sendable>: Sendable {
     return try body()
   }
 
-  /// Makes `object` that of the running thread, until it is set to nil; the caller keeps it until then.
+  /// Sets `object` for the current thread, until it is set to nil; the caller retains it until then.
   func set(_ object: Object?) {
     unsafe _ = pthread_setspecific(key, object.map { unsafe Unmanaged.passUnretained($0).toOpaque() })
   }
 
-  /// Makes `object` that of the running thread, and gives what was before for ``putBack(_:)``; the caller keeps it until then.
+  /// Sets `object` for the current thread, retained by the caller; returns the previous one for ``putBack(_:)``.
   func replace(_ object: Object) -> UnsafeMutableRawPointer? {
     let previous = unsafe pthread_getspecific(key)
     unsafe _ = pthread_setspecific(key, Unmanaged.passUnretained(object).toOpaque())
     return unsafe previous
   }
 
-  /// Makes what ``replace(_:)`` gave that of the running thread again.
+  /// Restores the previous object, as returned by ``replace(_:)``.
   func putBack(_ previous: UnsafeMutableRawPointer?) { unsafe _ = pthread_setspecific(key, previous) }
 }

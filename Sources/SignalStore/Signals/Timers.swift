@@ -5,20 +5,20 @@ import Synchronization
 
 /// A clock that can run something later.
 ///
-/// Everything here that knows time takes one, so tests can bring their own.
+/// Everything here that uses time takes a clock, so tests can provide their own.
 public protocol TimerClock: Sendable {
   /// The time since some fixed moment.
   var now: Duration { get }
 
   /// Runs `job` once when `now` has reached `deadline`, at most `tolerance` later if that helps to save energy.
   ///
-  /// Cancelling or dropping the subscription before that makes it never run.
+  /// If the subscription is cancelled or released before that, it never runs.
   func schedule(at deadline: Duration, tolerance: Duration, _ job: @escaping @Sendable () -> Void) -> Subscription
 }
 
 /// The time since the system was started, with timers of Dispatch.
 public struct DispatchClock: TimerClock {
-  /// Where jobs run.
+  /// The queue on which jobs run.
   private let queue: DispatchQueue
 
   /// Makes a clock whose jobs run on `queue`, by default one of the system's pool.
@@ -41,7 +41,7 @@ public struct DispatchClock: TimerClock {
     return Subscription { handle.timer.cancel() }
   }
 
-  /// Unchecked: a dispatch source may be cancelled on any thread, its type does not say so.
+  /// Unchecked: a dispatch source may be cancelled on any thread, though its type is not `Sendable`.
   private struct Handle: @unchecked Sendable {
     let timer: any DispatchSourceTimer
   }
@@ -75,7 +75,7 @@ public struct ClockAdapter<Base: Clock>: TimerClock where Base.Duration == Durat
 }
 
 extension Duration {
-  /// Whole nanoseconds, as far as they fit.
+  /// Whole nanoseconds, clamped.
   fileprivate var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -84,7 +84,7 @@ extension Duration {
   }
 }
 
-/// One job at a time on a clock, moved by each new call.
+/// One job at a time on a clock, rescheduled by each new call.
 package final class Alarm: Sendable {
   private struct State {
     var generation = 0
@@ -101,7 +101,7 @@ package final class Alarm: Sendable {
     let (generation, old) = next()
     old?.cancel()
     let token = clock.schedule(at: deadline, tolerance: tolerance) { [weak self] in
-      // A timer that fires while it is being moved counts as moved.
+      // A timer that fires while it is rescheduled counts as rescheduled.
       if let self, isCurrent(generation) { job() }
     }
     let late = state.withLock { state in
@@ -111,7 +111,7 @@ package final class Alarm: Sendable {
     if late { token.cancel() }
   }
 
-  /// Runs nothing any more.
+  /// Cancels the scheduled job.
   package func cancel() { next().old?.cancel() }
 
   private func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
@@ -128,14 +128,14 @@ package final class Alarm: Sendable {
   deinit { cancel() }
 }
 
-/// Fires once, some time after it was started, and again only when it is started again.
+/// Fires once, some time after it was started, and again only when it is restarted.
 public final class OnceTimer: Sendable {
   private let clock: any TimerClock
   private let alarm: Alarm
 
   private let signal = Signal<Void>()
 
-  /// Sends when the time has come.
+  /// Sends when the timer fires.
   public var fired: DerivedSignal<Void, Never> { signal.readOnly }
 
   /// Makes a timer that is not running.
@@ -144,19 +144,20 @@ public final class OnceTimer: Sendable {
     alarm = Alarm(clock)
   }
 
-  /// Fires after `interval` from now; a time that was set before is forgotten.
+  /// Fires after `interval` from now; a time that was set before is replaced.
   public func start(after interval: Duration, tolerance: Duration = .zero) {
     let signal = signal
     alarm.set(clock.now + interval, tolerance: tolerance) { signal.send() }
   }
 
-  /// Does not fire any more.
+  /// Stops the timer.
   public func cancel() { alarm.cancel() }
 }
 
-/// Sends at times that a closure gives, and only while somebody is subscribed.
+/// Sends at times computed by a closure, and only while there are subscribers.
 ///
-/// Nothing is scheduled without observers. When the closure answers nil the source pauses, until ``start()`` asks again.
+/// Nothing is scheduled without observers. When the closure returns nil the source pauses, until ``start()`` asks
+/// again.
 public final class TimerSource: SignalSource {
   private let clock: any TimerClock
   private let tolerance: Duration
@@ -165,10 +166,10 @@ public final class TimerSource: SignalSource {
   private let ticks = Signal<Void>()
   private let watch = SubscriptionBag()
 
-  /// Makes a source that asks `next` for the next time: when the first observer comes, after each message, and on
+  /// Makes a source that asks `next` for the next time: when the first observer subscribes, after each message, and on
   /// ``start()``.
   ///
-  /// A time that has passed already counts as now.
+  /// A time in the past counts as now.
   public init(
     clock: any TimerClock = DispatchClock(), tolerance: Duration = .zero,
     next: @escaping @Sendable (_ now: Duration) -> Duration?
@@ -183,7 +184,7 @@ public final class TimerSource: SignalSource {
       })
   }
 
-  /// Asks for the next time again, if somebody is subscribed.
+  /// Asks for the next time again, if there are subscribers.
   public func start() {
     guard ticks.observerCount > 0, let deadline = next(clock.now) else { return alarm.cancel() }
     alarm.set(deadline, tolerance: tolerance) { [weak self] in
@@ -193,7 +194,7 @@ public final class TimerSource: SignalSource {
     }
   }
 
-  /// Puts each tick into `sink`.
+  /// Sends each tick to `sink`.
   public func attach(_ sink: Sink<Void, Never>) -> Subscription {
     let link = Link()
     link.hold(ticks.attach(sink))
@@ -202,9 +203,9 @@ public final class TimerSource: SignalSource {
   }
 }
 
-/// Sends at regular times, and only while somebody is subscribed.
+/// Sends at regular intervals, and only while there are subscribers.
 ///
-/// Tick k comes at start + k · interval, however long observers took; ticks that would be late already are left out.
+/// Tick k comes at start + k · interval, however long observers took; ticks that would already be late are skipped.
 public final class PeriodicTimer: SignalSource {
   /// Counts from the first subscription on, or from the last change of the interval.
   private final class Rhythm: Sendable {
@@ -235,7 +236,7 @@ public final class PeriodicTimer: SignalSource {
   private let source: TimerSource
   private let ticks: DerivedSignal<Void, Never>
 
-  /// Makes a timer with an interval, which has to be longer than nothing.
+  /// Makes a timer with an interval, which has to be positive.
   public init(every interval: Duration, clock: any TimerClock = DispatchClock(), tolerance: Duration = .zero) {
     Self.check(interval)
     let rhythm = Rhythm(interval)
@@ -251,7 +252,7 @@ public final class PeriodicTimer: SignalSource {
 
   /// The time between two ticks.
   ///
-  /// Setting it begins a new rhythm, now.
+  /// Setting it restarts the rhythm now.
   public var interval: Duration {
     get { rhythm.interval }
     set {
@@ -261,7 +262,7 @@ public final class PeriodicTimer: SignalSource {
     }
   }
 
-  /// Puts each tick into `sink`.
+  /// Sends each tick to `sink`.
   public func attach(_ sink: Sink<Void, Never>) -> Subscription { ticks.attach(sink) }
 
   private static func check(_ interval: Duration) {

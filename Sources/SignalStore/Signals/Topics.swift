@@ -3,7 +3,7 @@
 import Synchronization
 
 extension Signal {
-  /// Sends a message together with who sends it.
+  /// Sends a message together with its sender.
   ///
   /// ```swift
   /// let renamed = Signal<(sender: any Named, message: String)>()
@@ -17,7 +17,7 @@ extension Signal {
   }
 }
 
-/// A signal that belongs to a type: anyone may subscribe, and only through its owner can it be sent to.
+/// A signal that belongs to a type: anyone may subscribe, but only its owner can send.
 ///
 /// ```swift
 /// final class Network: TopicOwner {
@@ -34,10 +34,10 @@ public final class Topic<Owner: TopicOwner, Message: Sendable>: SignalSource {
   /// Makes a topic without observers.
   public init() {}
 
-  /// How many observers are subscribed.
+  /// The number of subscribed observers.
   public var observerCount: Int { signal.observerCount }
 
-  /// Puts every message from now on into `sink`.
+  /// Sends every message from now on to `sink`.
   public func attach(_ sink: Sink<Message, Never>) -> Subscription { signal.attach(sink) }
 
   /// Calls `observer` with `receiver` and every message, as long as the receiver lives; see
@@ -60,7 +60,7 @@ public final class Topic<Owner: TopicOwner, Message: Sendable>: SignalSource {
   public func isObserved(by receiver: AnyObject) -> Bool { signal.isObserved(by: receiver) }
 }
 
-/// A type that has topics of its own.
+/// A type that owns topics.
 public protocol TopicOwner: Sendable {}
 
 extension TopicOwner {
@@ -69,10 +69,10 @@ extension TopicOwner {
     self[keyPath: topic].signal.send(message)
   }
 
-  /// Tells the observers of one of its topics.
+  /// Notifies the observers of one of its topics.
   public func send(_ topic: KeyPath<Self, Topic<Self, Void>>) { self[keyPath: topic].signal.send() }
 
-  /// Sends a message to the observers of one of its topics, together with who sends it.
+  /// Sends a message to the observers of one of its topics, together with its sender.
   public func send<Sender, Content>(
     _ topic: KeyPath<Self, Topic<Self, (sender: Sender, message: Content)>>, _ content: Content, from sender: Sender
   ) {
@@ -80,7 +80,7 @@ extension TopicOwner {
   }
 }
 
-/// The name of a signal in a ``SignalRegistry``: a type, so that there is one payload for each name.
+/// The name of a signal in a ``SignalRegistry``: a type, so that each name has one message type.
 ///
 /// ```swift
 /// enum TemperatureChanged: SignalName { typealias Message = Double }
@@ -90,9 +90,9 @@ public protocol SignalName: SendableMetatype {
   associatedtype Message: Sendable
 }
 
-/// Signals that are found by their names, for parts of a program that know nothing else of each other.
+/// Signals that are looked up by name, for parts of a program that are otherwise decoupled.
 ///
-/// A signal is made when it is first asked for, and stays.
+/// A signal is created on first use, and kept.
 public final class SignalRegistry: Sendable {
   private let signals = Mutex<[ObjectIdentifier: any Sendable]>([:])
 

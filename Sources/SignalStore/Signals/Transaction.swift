@@ -2,55 +2,56 @@
 
 public import Synchronization
 
-/// What is collected inside of a transaction, and done in one step at its end before anybody is told.
+/// Work collected inside a transaction, and performed in one step at its end before anyone is notified.
 package protocol TransactionStep: AnyObject, Sendable {
-  /// Does it; sets of properties are part of the transaction still.
+  /// Performs it; sets of properties are still part of the transaction.
   func perform()
 }
 
 /// Sets of several properties that observers see as one; see ``withTransaction(_:)``.
 ///
-/// It ends in rounds. A round gives the message of each property that was set its place and delivers them. What is bound to
-/// these properties is set meanwhile, and makes the next round. When there is none any more, what is combined from several
-/// properties is told; and what is bound to that makes another round.
+/// It ends in rounds. A round assigns the message of each property that was set its place in the order and delivers
+/// them. Properties bound to these are set meanwhile, and make the next round. When there is none left, combinations of
+/// several properties are sent; and properties bound to those make another round.
 ///
-/// Unchecked because of its state: while messages are on their way a lock guards it, because other threads may deliver them
-/// and set what is bound to them. Before and between the rounds only one thread reaches it.
+/// Unchecked because of its state: while messages are in flight a lock guards it, because other threads may deliver
+/// them and set bound properties. Before and between the rounds only one thread accesses it.
 @safe
 public final class Transaction: @unchecked Sendable {
   private struct State {
     var parts = TransactionParts()
-    /// Messages of this round that have not been delivered, and one for the thread that began it.
+    /// Messages of this round that have not been delivered, plus one for the thread that began it.
     var outstanding = 0
-    /// Seldom needed; nil until it is.
+    /// Rarely needed; created on first use.
     var extras: Extras?
   }
 
-  /// Used as the state is.
+  /// Guarded like the state.
   private final class Extras: @unchecked Sendable {
     var steps: [(key: ObjectIdentifier, step: any TransactionStep)] = []
-    /// What is told when all messages have been delivered: a list for each height of combinations.
+    /// Deliveries postponed until all messages have been delivered: a list for each height of combinations.
     var postponed: [[@Sendable () -> Void]] = []
     var isPostponed: Set<ObjectIdentifier> = []
   }
 
-  /// How many there are in the process that have not told everything: while it is 0, nobody need look for one.
+  /// The number of transactions in the process that have not delivered everything: while 0, there is none to look up.
   @usableFromInline static let openCount = Atomic<Int>(0)
 
   private static let open = ThreadLocal<Transaction>()
   private static let telling = ThreadLocal<Transaction>()
 
   private let lock = Mutex(())
-  /// Whether messages are on their way, so that others may reach the state.
+  /// Whether messages are in flight, so that other threads may access the state.
   ///
-  /// Set before the first goes out, which lets others see it, and cleared by the thread that found that all had been told.
+  /// Set before the first is sent, which publishes it, and cleared by the thread that found that all had been
+  /// delivered.
   @exclusivity(unchecked) nonisolated(unsafe) private var isShared = false
   /// Reached through ``withState(_:)`` only.
   @exclusivity(unchecked) nonisolated(unsafe) private var state = State()
 
   private init() {}
 
-  /// Runs `body` with the state; it may not call or release anything of the user.
+  /// Runs `body` with the state; it must not call or release anything of the user.
   @inline(__always)
   private func withState<Result>(_ body: (inout State) -> Result) -> Result {
     if unsafe isShared { return lock.withLock { _ in unsafe body(&state) } }
@@ -63,7 +64,7 @@ public final class Transaction: @unchecked Sendable {
 
   @usableFromInline static var openOne: Transaction? { open.object }
 
-  /// The same, for those who use it only while the caller is in it.
+  /// The same, unretained, for use only while the caller is in it.
   @inlinable
   static var currentReference: Unmanaged<Transaction>? {
     openCount.load(ordering: .relaxed) == 0 ? nil : unsafe openReference
@@ -71,17 +72,17 @@ public final class Transaction: @unchecked Sendable {
 
   @usableFromInline static var openReference: Unmanaged<Transaction>? { unsafe open.reference }
 
-  /// Makes one that the caller is in until ``end()``; the caller is in none.
+  /// Begins a transaction until ``end()``; the caller must be in none.
   @usableFromInline
   static func begin() -> Transaction {
     let transaction = Transaction()
-    // Counted down when everything has been told.
+    // Decremented when everything has been delivered.
     openCount.add(1, ordering: .relaxed)
     open.set(transaction)
     return transaction
   }
 
-  /// Ends what ``begin()`` began, and tells.
+  /// Ends what ``begin()`` began, and delivers.
   @usableFromInline
   func end() {
     Self.open.set(nil)
@@ -90,7 +91,7 @@ public final class Transaction: @unchecked Sendable {
 
   private func run(_ body: () -> Void) { Self.open.with(self, body) }
 
-  /// Takes a source in, if it is not yet.
+  /// Adds a source, if it is not a part yet.
   @usableFromInline
   func enter(_ core: ObserverList) -> TransactionEntry {
     withState { state in
@@ -100,7 +101,7 @@ public final class Transaction: @unchecked Sendable {
     }
   }
 
-  /// Notes a set of a source that has entered; of the old values only the first counts.
+  /// Records a set of a source that is a part; only the first of the old values is kept.
   @usableFromInline
   func note(_ core: ObserverList, old: (any AnyObject & Sendable)?, number: UInt64) {
     withState { state in
@@ -127,7 +128,7 @@ public final class Transaction: @unchecked Sendable {
     }
   }
 
-  /// Runs `body`, which sets what follows from a message: as part of the transaction whose message it is, if it is one's.
+  /// Runs `body`, which sets what follows from a message, as part of the transaction of that message, if any.
   static func following(_ body: () -> Void) {
     guard openCount.load(ordering: .relaxed) != 0, open.object == nil, let transaction = telling.object else {
       return body()
@@ -137,7 +138,7 @@ public final class Transaction: @unchecked Sendable {
 
   /// While messages of a transaction are delivered: runs `deliver` once, after all of them.
   ///
-  /// Those of lower height run first. False, and nothing done, at other times.
+  /// Those of lower height run first. At other times it does nothing and returns false.
   static func postpone<Key: AnyObject & Sendable>(
     _ key: Key, height: Int, _ deliver: @escaping @Sendable (Key) -> Void
   ) -> Bool {
@@ -171,7 +172,7 @@ public final class Transaction: @unchecked Sendable {
   @usableFromInline
   static func endTelling(_ previous: UnsafeMutableRawPointer?) { unsafe telling.putBack(previous) }
 
-  /// Notes that one of its messages has been delivered or given up; the last one goes on with the rest.
+  /// Records that one of its messages has been delivered or dropped; the last one continues with the rest.
   @usableFromInline
   func wasTold(_ count: Int = 1) {
     let isLast = withState { state in
@@ -189,9 +190,9 @@ public final class Transaction: @unchecked Sendable {
     case done(TransactionParts)
   }
 
-  /// Does what is left, until there is nothing or messages of a round are on their way.
+  /// Does the remaining work, until there is none or messages of a round are in flight.
   ///
-  /// Called when no message is on its way, so nobody else reaches the state.
+  /// Called when no message is in flight, so no other thread accesses the state.
   private func goOn() {
     unsafe isShared = false
     while true {
@@ -199,7 +200,7 @@ public final class Transaction: @unchecked Sendable {
       case .steps(let steps): run { for (_, step) in steps { step.perform() } }
       case .single(let part):
         unsafe isShared = true
-        // Most often this thread delivers the message itself, at once.
+        // Usually this thread delivers the message itself, at once.
         guard part.core.carryOut(.commit, part, of: self) else { return wasTold() }
         unsafe isShared = false
         unsafe state.outstanding = 0
@@ -221,7 +222,7 @@ public final class Transaction: @unchecked Sendable {
       extras.steps = []
       return .steps(steps)
     }
-    // Those that nobody has set stay in the transaction until its end, or until they are set in a later round.
+    // Sources that were not set stay in the transaction until its end, or until they are set in a later round.
     if let part = state.parts.takeSingleChanged() {
       state.outstanding = 2
       return .single(part)
@@ -239,11 +240,11 @@ public final class Transaction: @unchecked Sendable {
     return .done(rest)
   }
 
-  /// Tells the observers of these sources.
+  /// Notifies the observers of these sources.
   ///
-  /// All messages take their places before the first is delivered.
+  /// All messages get their places in the order before the first is delivered.
   private func deliver(_ parts: TransactionParts) {
-    // One for this call, which goes on with the rest at the earliest.
+    // One for this call, so that the rest cannot start before it returns.
     var told = 1
     parts.forEach { part in
       if !part.core.carryOut(.enqueue, part, of: self) {
@@ -256,19 +257,20 @@ public final class Transaction: @unchecked Sendable {
   }
 }
 
-/// Runs `body`, and lets observers see all that it sets as one step.
+/// Runs `body`, and makes observers see everything that it sets as one step.
 ///
-/// Inside, a set is stored at once and can be read, but nobody is told. When the outermost transaction ends, the observers
-/// of each property that was set are called once, with the last value, and the value before the transaction as the old one.
-/// All properties take their new places in their orders before the first observer is called, and what is combined from
-/// several of them (`combineLatest`, `flatMapLatest`) is told once, after all parts are there, also when other threads
-/// deliver some of them. What is bound to a property (`bind(to:)`) is set in the same transaction, so it, too, is told once.
+/// Inside, a set is stored at once and can be read, but nobody is notified. When the outermost transaction ends, the
+/// observers of each property that was set are called once, with the last value, and the value before the transaction
+/// as the old one. All properties take their new places in their orders before the first observer is called, and
+/// combinations of several of them (`combineLatest`, `flatMapLatest`) are sent once, after all parts have arrived, also
+/// when other threads deliver some of them. A property that is bound to another (`bind(to:)`) is set in the same
+/// transaction, so it, too, sends once.
 ///
-/// Who subscribes from ``StartingPoint/current`` while a transaction is open gets what has been set so far as the value of
-/// now, and at the end only what was set after that.
+/// A subscriber from ``StartingPoint/current`` while a transaction is open receives what has been set so far as the
+/// current value, and at the end only what was set after that.
 ///
-/// A throwing `body` ends the transaction too: what it had set stays set, and is told. Tasks that `body` starts are not part
-/// of the transaction.
+/// A throwing `body` ends the transaction too: what it had set stays set, and is sent. Tasks that `body` starts are not
+/// part of the transaction.
 @discardableResult @inlinable
 public func withTransaction<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
   if Transaction.current != nil { return try body() }

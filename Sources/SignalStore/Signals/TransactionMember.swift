@@ -6,29 +6,29 @@ public import Synchronization
 
 /// A source that takes part in a transaction.
 protocol TransactionMember: AnyObject, Sendable {
-  /// Takes part in a transaction, if it does not yet, and tells those who follow transactions of its beginning.
+  /// Joins a transaction, if it has not yet, and notifies observers of transactions of its beginning.
   func join(_ transaction: Transaction)
 
   /// Calls `observer` with the number of open transactions that the source takes part in, now and each time it changes.
   func subscribeToTransactions(_ observer: @escaping @Sendable (Int) -> Void) -> Subscription
 }
 
-/// What a transaction asks of a source at its end.
+/// The steps of a source at the end of a transaction.
 @usableFromInline
 enum CommitStep: Sendable {
-  /// To take the place of the message in the order, without calling anybody; false when there is nothing to tell, or nobody
-  /// to be told.
+  /// Reserves the place of the message in the order, without calling anyone; false when there is nothing to send, or no
+  /// observer.
   case enqueue
-  /// To deliver what it enqueued; true when that has been done, false when it notes that itself, at once or later.
+  /// Delivers what it enqueued; true when that has been done, false when it reports that itself, at once or later.
   case deliver
-  /// To do both for a source that is the only one; false when others may be delivering the message still.
+  /// Does both for a single source; false when others may still be delivering the message.
   case commit
 }
 
-/// How a transaction reaches a property at its end.
+/// How a transaction calls a property at its end.
 ///
-/// A closure that captures nothing, made where the property is, so that it is compiled for its type: a protocol would lead to
-/// code that is generic at run time, and takes 1.3 µs instead of 0.1.
+/// A closure that captures nothing, made where the property is, so that it is compiled for its type: a protocol would
+/// lead to code that is generic at run time, and takes 1.3 µs instead of 0.1.
 @usableFromInline
 struct Committing: Sendable {
   @usableFromInline let run: @Sendable (TransactionPart, CommitStep, Transaction) -> Bool
@@ -36,7 +36,7 @@ struct Committing: Sendable {
   @inlinable
   init<Value: Sendable>(_: Value.Type) {
     run = { part, step, transaction in
-      // It is the closure of a property of this type that came with this core.
+      // This closure was made by a property of this type, together with this core.
       let core = unsafe unsafeDowncast(part.core, to: DeliveryCore<ValueKind<Value>>.self)
       if step == .deliver { return core.deliverCommit(of: transaction) }
       var isSame = false
@@ -50,7 +50,7 @@ struct Committing: Sendable {
   }
 }
 
-/// The value before a transaction, of a property that compares.
+/// The value before a transaction, for a property that compares values.
 @usableFromInline
 final class ValueBefore<Value: Sendable>: Sendable {
   @usableFromInline let value: Value
@@ -64,10 +64,10 @@ final class ValueBefore<Value: Sendable>: Sendable {
 }
 
 extension DeliveryCore {
-  /// How the outcome of a transaction goes on.
+  /// How the outcome of a transaction is handled.
   @usableFromInline
   enum CommitRoute<Value> {
-    /// Nobody is told, but perhaps those who follow transactions.
+    /// There is nothing to send, except to observers of transactions, if any.
     case nobody(Signal<Int>?)
     /// This thread delivers it at once to the first `end` entries.
     case direct(Value, end: Int)
@@ -75,9 +75,9 @@ extension DeliveryCore {
     case queued
   }
 
-  /// Takes the place of the message in the order, or only notes that there is nothing to tell any more.
+  /// Reserves the place of the message in the order, or only records that there is nothing left to send.
   ///
-  /// `number` is the place of the last set in the transaction: who subscribed later has got that value already.
+  /// `number` is the place of the last set in the transaction: later subscribers have already received that value.
   @inlinable
   func enqueueCommit<Value>(_ number: UInt64, isSame: Bool, of transaction: Transaction) -> Bool
   where Kind == ValueKind<Value> {
@@ -90,12 +90,12 @@ extension DeliveryCore {
     }
   }
 
-  /// Delivers what a transaction has enqueued, and true, if it waits alone; otherwise does what there is to do, and false.
+  /// Delivers the outcome of a transaction and returns true, if it waits alone; otherwise drains the queue, and false.
   @inlinable
   func deliverCommit(of transaction: Transaction) -> Bool {
     var end = 0
     let next: Pending<Message>? = withLock { guarded in
-      // With the right to drain, which nobody has, if it can be had at once; others take it without the lock.
+      // Only if the right to drain is free; other threads take it without the lock.
       guard unsafe queue.count == 1, unsafe queue.first.transaction === transaction,
         state.compareExchange(
           expected: Self.pending, desired: Self.draining, successOrdering: .acquiring, failureOrdering: .relaxed
@@ -113,7 +113,7 @@ extension DeliveryCore {
     return true
   }
 
-  /// Notes that the outcome of a transaction has been told, and gives the right to drain back.
+  /// Records that the outcome of a transaction has been delivered, and releases the right to drain.
   @inlinable
   func finishCommit() {
     if endAlone() { return }
@@ -121,9 +121,9 @@ extension DeliveryCore {
     finish()
   }
 
-  /// Takes the place of the message in the order and delivers it; without the queue, if nothing else is being delivered.
+  /// Reserves the place of the message and delivers it; without the queue, if nothing else is being delivered.
   ///
-  /// - Returns: False when it went into the queue.
+  /// - Returns: False when it was queued.
   @inlinable
   func commit<Value>(_ number: UInt64, isSame: Bool, of transaction: Transaction) -> Bool
   where Kind == ValueKind<Value> {
@@ -152,18 +152,18 @@ extension DeliveryCore {
 }
 
 extension ObserverList {
-  /// Does its part at the end of a transaction that it takes part in.
+  /// Performs a step at the end of a transaction that it takes part in.
   final func carryOut(_ step: CommitStep, _ part: TransactionPart, of transaction: Transaction) -> Bool {
     committing?.run(part, step, transaction) ?? false
   }
 
-  /// Notes that a transaction has begun that the source takes part in, and tells those who follow transactions.
+  /// Records the beginning of a transaction that the source takes part in, and notifies observers of transactions.
   @usableFromInline
   final func transactionBegan() { withLock { changeOpenTransactions(by: 1, &$0) }?.deliver() }
 
-  /// Notes that it has told its observers and gives the right to drain back, in one step.
+  /// Records that it has notified its observers and releases the right to drain, in one step.
   ///
-  /// False, and nothing done, when something came in meanwhile or somebody follows transactions.
+  /// Does nothing and returns false when something came in meanwhile or transactions are observed.
   @usableFromInline
   final func endAlone() -> Bool {
     withLock { guarded in
@@ -174,11 +174,11 @@ extension ObserverList {
     }
   }
 
-  /// Notes that it has told its observers, or had nothing to tell.
+  /// Records that it has notified its observers, or had nothing to send.
   @usableFromInline
   final func transactionEnded() { withLock { changeOpenTransactions(by: -1, &$0) }?.deliver() }
 
-  /// Needs the lock; the caller delivers after it what is for those who follow transactions, if there are any.
+  /// Needs the lock; after unlocking the caller delivers to the observers of transactions, if any.
   @usableFromInline
   final func changeOpenTransactions(by difference: Int, _ guarded: inout Guarded) -> Signal<Int>? {
     guarded.openTransactions += difference
@@ -189,9 +189,9 @@ extension ObserverList {
 }
 
 extension Property: TransactionMember {
-  /// Runs `body` in a transaction that this property takes part in, also when nothing sets it.
+  /// Runs `body` in a transaction that this property takes part in, even when nothing sets it.
   ///
-  /// Those who follow ``updates`` are told of the beginning before `body` runs.
+  /// Observers of ``updates`` receive the beginning before `body` runs.
   @discardableResult
   public func inTransaction<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     try withTransaction { () throws(Failure) -> Result in
@@ -210,7 +210,7 @@ extension Property: TransactionMember {
       let extras = core.extras(&guarded)
       let signal = extras.transactions ?? new
       extras.transactions = signal
-      // Under the lock under which the number changes, so that none is missed and none comes twice.
+      // Under the same lock as changes of the number, so that none is missed and none comes twice.
       let token = signal.subscribe(observer)
       signal.enqueue(guarded.openTransactions, to: token)
       return (signal, token)
@@ -219,17 +219,17 @@ extension Property: TransactionMember {
     return token
   }
 
-  /// Stores a value inside a transaction, without telling anybody.
+  /// Stores a value inside a transaction, without notifying anyone.
   @inlinable @inline(never)
   func store(_ value: Value, over version: UInt64?, in transaction: Transaction) -> Bool {
     let entry = transaction.enter(core)
     var begins = entry == .new
     if begins, core.hasExtras.load(ordering: .relaxed) {
-      // Those who follow transactions are told before the value is stored.
+      // Observers of transactions are notified before the value is stored.
       core.transactionBegan()
       begins = false
     }
-    // The old value leaves the lock in it, and is released after it.
+    // Carries the old value out of the lock, to be released after unlocking.
     var old = value
     var follower: Signal<Int>?
     let number: UInt64? = core.withLock { guarded in
@@ -250,9 +250,9 @@ extension Property: TransactionMember {
     return number != nil
   }
 
-  /// The value of the property with this core, when it was set in a transaction that has not told it yet.
+  /// The value of the property with this core, when it was set in a transaction that has not sent it yet.
   ///
-  /// Those who ask when they leave keep not the property: it keeps them.
+  /// Callers that read it when they leave do not retain the property: it retains them.
   static func untoldValue(of core: DeliveryCore<ValueKind<Value>>?) -> Value? {
     guard let core else { return nil }
     return core.withLock { guarded in

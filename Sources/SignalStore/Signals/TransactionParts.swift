@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// What a transaction keeps of a source that takes part in it.
+/// The record that a transaction has of a source that takes part in it.
 @usableFromInline
 struct TransactionPart: Sendable {
   @usableFromInline let core: ObserverList
-  /// To compare without keeping the source for it.
+  /// Identifies the source without retaining it.
   let id: ObjectIdentifier
-  /// The place of its last set; 0 as long as nothing was set.
+  /// The place of its last set; 0 while nothing was set.
   @usableFromInline var number: UInt64 = 0
-  /// The ``ValueBefore`` the first set, if the source wants to compare.
+  /// The ``ValueBefore`` the first set, if the source compares values.
   @usableFromInline var old: (any AnyObject & Sendable)?
 
   init(_ core: ObserverList) {
@@ -17,25 +17,25 @@ struct TransactionPart: Sendable {
   }
 }
 
-/// How a source was found in a transaction.
+/// The state of a source in a transaction.
 @usableFromInline
 enum TransactionEntry: Sendable {
-  /// It has just come in.
+  /// It has just been added.
   case new
-  /// It was in, but has not been set.
+  /// It was added before, but has not been set.
   case unset
   /// It has been set.
   case set
 }
 
-/// The sources in a transaction, in the order in which they came.
+/// The sources in a transaction, in the order in which they were added.
 ///
-/// The first lies in the transaction itself, so that one that sets a single property takes no memory beside that.
+/// The first is stored inline, so that a transaction that sets a single property allocates nothing beside itself.
 struct TransactionParts {
   private var first: TransactionPart?
-  /// Nil as long as there are none.
+  /// The sources after the first; nil while there are none.
   private var others: [TransactionPart]?
-  /// Where a source is in `others`, when there are too many to look through.
+  /// The index of each source in `others`, when there are too many for a linear search.
   private var index: [ObjectIdentifier: Int]?
 
   private static var fewParts: Int { 8 }
@@ -63,14 +63,14 @@ struct TransactionParts {
     }
   }
 
-  /// The place of the last set of a source; nil when it is not here.
+  /// The place of the last set of a source; nil when it is not a part.
   mutating func number(of core: ObserverList) -> UInt64? {
     let id = ObjectIdentifier(core)
     if first?.id == id { return first?.number }
     return position(of: id).map { others![$0].number }
   }
 
-  /// Changes the part of a source, if it is here.
+  /// Changes the part of a source, if there is one.
   mutating func change(_ core: ObserverList, _ body: (inout TransactionPart) -> Void) {
     let id = ObjectIdentifier(core)
     if first?.id == id {
@@ -89,17 +89,17 @@ struct TransactionParts {
     return index[id]
   }
 
-  /// Takes out the only source there is, if it was set.
+  /// Removes and returns the only source, if it was set.
   mutating func takeSingleChanged() -> TransactionPart? {
     others == nil && first.map { $0.number != 0 } == true ? first.take() : nil
   }
 
-  /// Takes out all that were set.
+  /// Removes and returns all sources that were set.
   mutating func takeChanged() -> TransactionParts {
     var changed = TransactionParts()
     var all = TransactionParts()
     swap(&all, &self)
-    // Most often it is all of them, or none.
+    // Usually all of them were set, or none.
     var changes = 0
     all.forEach { if $0.number != 0 { changes += 1 } }
     if changes == all.count { return all }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What happens to a property, with the transactions it takes part in.
+/// An update of a property, or the beginning or end of a transaction it takes part in.
 public enum ValueUpdate<Value: Sendable>: Sendable {
   /// A transaction has begun, or a set outside of any.
   case begin
@@ -17,14 +17,15 @@ extension ValueUpdate: Equatable where Value: Equatable {}
 extension Property {
   /// The sets of this property with their beginnings and ends.
   ///
-  /// A set outside of a transaction is `begin`, `change`, `end`. In a transaction `begin` comes before the first set, at once
-  /// and inside the transaction; `change`, unless nothing has changed, and `end` come when it is over. When several threads
-  /// have transactions on the same property at a time, all that lies between the first beginning and the last end is one.
+  /// A set outside of a transaction is `begin`, `change`, `end`. In a transaction `begin` comes before the first set,
+  /// synchronously and inside the transaction; `change`, unless nothing has changed, and `end` come when it is over.
+  /// When several threads have overlapping transactions on the same property, everything between the first beginning
+  /// and the last end is one.
   ///
-  /// Who subscribes while a transaction is open gets its `begin` first and a change from the value of then; whose
-  /// subscription ends while one is open gets the change so far, if there is one, and an `end` last. They come from `cancel`,
-  /// or, while the observer is being called, behind that call; one that is called elsewhere (`delivered(on:)`) is called no
-  /// more.
+  /// A subscriber that joins while a transaction is open receives its `begin` first and a change from the value at that
+  /// time; when a subscription ends while one is open, it receives the change so far, if there is one, and an `end`
+  /// last. They are sent from `cancel`, or, while the observer is being called, after that call; an observer that is
+  /// called elsewhere (`delivered(on:)`) does not receive them.
   public var updates: DerivedSignal<ValueUpdate<Value>, Never> {
     DerivedSignal { [self] sink in
       let told = Told<Value>()
@@ -39,7 +40,7 @@ extension Property {
             }
           }
         })
-      // Captures not the relay, which keeps the link.
+      // Does not capture the relay, which retains the link.
       relay.link.onEnd { [weak core] in
         let core = core
         lastWord.leave {
@@ -60,15 +61,15 @@ extension Property {
     }
   }
 
-  /// The changes of this property: the new value with the one before.
+  /// The changes of this property: the new value with the previous one.
   ///
-  /// A transaction is one change. For an observer that was spared some values the old one is what it saw last; for one that
-  /// subscribed while a transaction was open it is the value of then. Whose subscription ends while one is open gets the
-  /// change so far last, as with ``updates``.
+  /// A transaction is one change. For an observer that skipped some values the old one is the last it received; for one
+  /// that subscribed while a transaction was open it is the value at that time. A subscription that ends while one is
+  /// open receives the change so far last, as with ``updates``.
   public var changes: DerivedSignal<ValueChange<Value>, Never> {
     DerivedSignal { [self] sink in
       let last = OperatorState<Value?>(nil)
-      // Also keeps those apart who read and write `last`.
+      // Also serializes the accesses to `last`.
       let lastWord = LastWord()
       let link = Link()
       link.onEnd { [weak core] in
@@ -92,14 +93,14 @@ extension Property {
   }
 }
 
-/// What a subscriber has been told last, for the last word to it.
+/// The last value sent to a subscriber, for its final message.
 private final class Told<Value: Sendable>: Sendable {
   private let state = Mutex<(isOpen: Bool, value: Value?)>((false, nil))
 
-  /// Whether it has been told of a beginning whose end is still to come.
+  /// Whether it has received a beginning without its end.
   var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// The value that it knows.
+  /// The value that it received last.
   var value: Value? { state.withLock { $0.value } }
 
   func begin(with value: Value) {
@@ -107,7 +108,7 @@ private final class Told<Value: Sendable>: Sendable {
   }
 
   func note(_ update: ValueUpdate<Value>) {
-    // What is replaced is released after the lock.
+    // What is replaced is released after unlocking.
     var value: Value?
     if case .change(let change) = update { value = change.new }
     state.withLock { state in
@@ -117,19 +118,19 @@ private final class Told<Value: Sendable>: Sendable {
   }
 }
 
-/// What one subscriber to ``Property/updates`` has been told.
+/// What one subscriber to ``Property/updates`` has received.
 struct UpdateState<Value: Sendable>: Sendable {
   private var last: Value?
   private var isOpen = false
 
-  /// Takes the number of open transactions.
+  /// Handles the number of open transactions.
   mutating func transactions(_ count: Int) -> Event<[ValueUpdate<Value>], Never>? {
     if isOpen == (count > 0) { return nil }
     isOpen = count > 0
     return .message([isOpen ? .begin : .end])
   }
 
-  /// Takes a value; the first one is that of now.
+  /// Handles a value; the first one is the current value.
   mutating func set(_ value: Value) -> Event<[ValueUpdate<Value>], Never>? {
     let previous = last
     last = value

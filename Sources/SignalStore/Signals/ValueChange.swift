@@ -2,12 +2,12 @@
 
 /// One step of a property from a value to the next.
 public struct ValueChange<Value: Sendable>: Sendable {
-  /// The value since the change.
+  /// The value after the change.
   public var new: Value
 
   /// The value before it.
   ///
-  /// For an observer that was spared some steps, the value that it saw last.
+  /// For an observer that skipped some steps, the last value it received.
   public var old: Value
 
   /// Makes a change from `old` to `new`.

@@ -2,7 +2,7 @@
 
 /// The messages of a source, for `for await`.
 ///
-/// Each loop has a subscription and a buffer of its own, beginning when the loop begins; leaving the loop ends the
+/// Each loop has its own subscription and buffer, starting when the loop starts; leaving the loop ends the
 /// subscription. Whatever is dropped because the loop is slower than the source, the last message is not.
 public struct MessageSequence<Element: Sendable>: AsyncSequence, Sendable {
   let source: DerivedSignal<Element, Never>
@@ -67,27 +67,27 @@ extension Buffering {
 }
 
 extension ReadableSource {
-  /// The value of now and each later one, for `for await`.
+  /// The current value and each later one, for `for await`.
   ///
-  /// - Parameter buffering: What a loop that is slower than the setters gets; by default the newest value only.
+  /// - Parameter buffering: What a loop that is slower than the setters receives; by default the newest value only.
   public func values(buffering: Buffering = .latest) -> MessageSequence<Message> {
     MessageSequence(source: fromCurrent, buffering: buffering)
   }
 }
 
 extension SignalSource where End == Never {
-  /// Every message from the beginning of the loop on, for `for await`.
+  /// Every message from the start of the loop, for `for await`.
   ///
-  /// - Parameter buffering: What a loop that is slower than the senders gets; by default every message.
+  /// - Parameter buffering: What a loop that is slower than the senders receives; by default every message.
   public func messages(buffering: Buffering = .all) -> MessageSequence<Message> {
     MessageSequence(source: erased, buffering: buffering)
   }
 }
 
 extension SignalSource where End == Completion {
-  /// Every message from the beginning of the loop on, for `for try await`.
+  /// Every message from the start of the loop, for `for try await`.
   ///
-  /// - Parameter buffering: What a loop that is slower than the senders gets; by default every message.
+  /// - Parameter buffering: What a loop that is slower than the senders receives; by default every message.
   public func messages(buffering: Buffering = .all) -> FiniteMessageSequence<Message> {
     FiniteMessageSequence(source: erased, buffering: buffering)
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// A property that does not keep its object.
+/// A property that does not retain its object.
 ///
-/// Its value is the object as long as somebody else keeps it, and nil afterwards. Observers are told of sets; that the object
-/// has gone is no set, and nobody is told.
+/// Its value is the object while it is retained elsewhere, and nil afterwards. Observers are notified of sets; the
+/// deallocation of the object is not a set, and sends nothing.
 public final class WeakProperty<Object: AnyObject & Sendable>: WritableSource {
-  /// What is sent: the objects.
+  /// The objects it sends.
   public typealias Message = Object?
 
   private let reference: Property<WeakReference<Object>?>
@@ -19,7 +19,7 @@ public final class WeakProperty<Object: AnyObject & Sendable>: WritableSource {
     set { reference.value = newValue.map { WeakReference($0) } }
   }
 
-  /// Changes the object as one step that no other set can come between.
+  /// Changes the object atomically: no other set can come between.
   public func modify(_ change: (inout Object?) -> Void) {
     reference.update { reference in
       var object = reference?.object
@@ -28,11 +28,11 @@ public final class WeakProperty<Object: AnyObject & Sendable>: WritableSource {
     }
   }
 
-  /// Puts the objects into `sink`; nil for one that is gone before it could be told.
+  /// Sends the objects to `sink`; nil for one that is gone before it could be sent.
   public func attach(from start: StartingPoint, _ sink: Sink<Object?, Never>) -> Subscription {
     reference.subscribe(from: start) { sink.message($0?.object) }
   }
 
-  /// How many observers are subscribed.
+  /// The number of subscribed observers.
   public var observerCount: Int { reference.observerCount }
 }

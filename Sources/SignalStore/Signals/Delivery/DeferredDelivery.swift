@@ -7,17 +7,17 @@ final class DeferredDelivery<Message: Sendable, End: Ending>: Sendable {
   private struct Item {
     let event: Event<Message, End>
     let delivery: Delivery
-    /// Which of the successive deliveries it is for.
+    /// The generation of the delivery context that it is for.
     let generation: Int
   }
 
   private struct State {
-    /// Those before `head` are taken and nil.
+    /// The queued items; those before `head` are taken and nil.
     var items: [Item?] = []
     var head = 0
     var delivery: Delivery
     var generation = 0
-    /// A job is on its way or at work, or a call is being made without one.
+    /// Whether a job is scheduled or running, or a call is made without one.
     var isBusy = false
 
     var first: Item? { head < items.count ? items[head] : nil }
@@ -43,7 +43,7 @@ final class DeferredDelivery<Message: Sendable, End: Ending>: Sendable {
   private let sink: Sink<Message, End>
   private let limit: Int
 
-  /// - Parameter movable: Whether ``Subscription/deliver(on:)`` may change the place.
+  /// - Parameter movable: Whether ``Subscription/deliver(on:)`` may change the context.
   init(
     _ sink: Sink<Message, End>, on delivery: Delivery, buffering: Buffering, movable: Bool = true, link: Link = Link()
   ) {
@@ -55,19 +55,19 @@ final class DeferredDelivery<Message: Sendable, End: Ending>: Sendable {
     if movable { link.onMove { [weak self] in self?.move(to: $0) } }
   }
 
-  /// Where the source puts its messages.
+  /// The sink that the source sends to.
   var entrance: Sink<Message, End> {
     Sink(message: { self.receive(.message($0)) }, end: { self.receive(.end($0)) })
   }
 
   private func receive(_ event: Event<Message, End>) {
     let delivery = state.withLock { $0.delivery }
-    // Asked outside of the lock, because an executor may be foreign code.
+    // Evaluated outside of the lock, because an executor may be foreign code.
     let isHere = delivery.executor?.isCurrent ?? true
     let (start, dropped): (Item?, Item?) = state.withLock { state in
       let item = Item(event: event, delivery: state.delivery, generation: state.generation)
       state.items.append(item)
-      // The end is the last item and never the first of too many.
+      // The end is the last item, so it is never dropped as the oldest.
       let dropped = state.items.count - state.head > limit ? state.takeFirst() : nil
       if state.isBusy { return (nil, dropped) }
       state.isBusy = true
@@ -80,12 +80,12 @@ final class DeferredDelivery<Message: Sendable, End: Ending>: Sendable {
 
   private func schedule(_ item: Item) {
     guard let executor = item.delivery.executor else { return work(item.generation) }
-    // Without the item: what is dropped on cancellation must not live on in a job.
+    // Does not capture the item: what is dropped on cancellation must not stay alive in a job.
     let generation = item.generation
     executor.enqueue { self.work(generation) }
   }
 
-  /// Delivers what is for this generation, and hands over to the next.
+  /// Delivers the items of this generation, and hands over to the next.
   private func work(_ generation: Int) {
     while true {
       let (item, elsewhere): (Item?, Item?) = state.withLock { state in

@@ -2,24 +2,24 @@
 
 public import Synchronization
 
-/// What a source sends and what it keeps, and how its observers are called.
+/// The kind of a source: what it sends and stores, and how its observers are called.
 @usableFromInline
 protocol ObserverKind: SendableMetatype {
   associatedtype Message: Sendable
-  /// What the source keeps under its lock.
+  /// The state that the source guards with its lock.
   associatedtype Memory: Sendable
 
-  /// What the source is called in a debugger.
+  /// The name of the source in a debugger.
   static var name: String { get }
 
   /// The message with which an observer can start: the current value, the last message; nil when there is none.
   static func first(from memory: Memory) -> Message?
 }
 
-/// The machine behind every source: the observers, the messages that wait, and what the source remembers.
+/// The engine of every source: its observers, its pending messages, and its stored state.
 ///
-/// Sources and subscriptions share it. Unchecked like ``ObserverList``, which says who may do what: the rights and the lock
-/// there keep the accesses apart here too.
+/// Sources and subscriptions share it. Unchecked like ``ObserverList``, which documents who may do what: its rights and
+/// its lock also separate the accesses here.
 @safe @usableFromInline
 final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable {
   @usableFromInline typealias Message = Kind.Message
@@ -29,20 +29,20 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
   /// How many messages may wait.
   @usableFromInline let limit: Int
 
-  // The next three have nothing but the lock and the right to drain to keep accesses apart, so nothing checks that again at
-  // run time (10 ns each).
+  // The next three are guarded only by the lock and the right to drain, so exclusivity is not checked again at run time
+  // (10 ns each).
 
-  /// Messages that wait; unsafe, because it is the lock that guards them.
+  /// The pending messages; unsafe, because the lock guards them.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var queue = PendingQueue<Message>()
 
-  /// Memory for the queue while the drainer works off what was in it; empty.
+  /// A spare buffer for the queue while the drainer delivers its contents; empty.
   ///
-  /// Unsafe, because it is the right to drain that guards it: it belongs to the drainer.
+  /// Unsafe, because the right to drain guards it: it belongs to the drainer.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var spare = PendingQueue<Message>()
 
-  /// What the source remembers: the value of a property, the last message of a signal.
+  /// The stored state: the value of a property, the last message of a signal.
   ///
-  /// Unsafe, because it is the lock that guards it.
+  /// Unsafe, because the lock guards it.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var memory: Memory
 
   @inlinable
@@ -52,10 +52,10 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     super.init(committing: committing)
   }
 
-  /// How a message that was just sent goes on.
+  /// How a message that was just sent is handled.
   @usableFromInline
   enum Route {
-    /// Nobody is there to get it.
+    /// There are no observers.
     case nobody
     /// This thread may deliver it at once to the first `end` entries.
     case direct(end: Int)
@@ -84,7 +84,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     follow(decided, message)
   }
 
-  /// Decides under the lock how a message goes on.
+  /// Decides under the lock how a message is handled.
   @inlinable
   func route(_ message: Message, _ guarded: inout ObserverList.Guarded) -> Route {
     let end = table.used.load(ordering: .relaxed)
@@ -94,7 +94,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     return .queued
   }
 
-  /// Does, outside of the lock, what was decided under it.
+  /// Executes, outside of the lock, what was decided under it.
   @inlinable
   func follow(_ route: Route, _ message: Message) {
     switch route {
@@ -108,7 +108,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     }
   }
 
-  /// Puts a message into the queue, for all observers or for the one of the order `target`.
+  /// Puts a message into the queue, for all observers or for the one with the order `target`.
   ///
   /// Needs the lock.
   @inlinable
@@ -118,16 +118,16 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     setPending()
   }
 
-  /// Takes a message that is more than may wait.
+  /// Removes a message beyond the limit of the queue.
   ///
-  /// Needs the lock; the caller releases the message after it.
+  /// Needs the lock; the caller releases the message after unlocking.
   @inlinable
   func popOverflow() -> Pending<Message>? {
     if limit == .max { return nil }
     return unsafe queue.popOverflow(limit: limit)
   }
 
-  /// Gives up a message that was taken out because too many wait.
+  /// Drops a message that was removed because too many wait.
   @inlinable
   func discard(_ message: Pending<Message>) {
     guard let transaction = message.transaction else { return }
@@ -135,27 +135,27 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     transaction.wasTold()
   }
 
-  /// The first half of a send: takes the message's place in the order, and nothing else.
+  /// The first half of a send: reserves the message's place in the order, and nothing else.
   @inlinable
   func enqueue(_ message: Message) {
     if isUnobserved { return }
     withLock { push(message, target: 0, &$0) }
   }
 
-  /// The second half of a send: delivers what is queued, unless another thread is doing that already.
+  /// The second half of a send: delivers what is queued, unless another thread is already doing that.
   @inlinable
   func deliver() {
     if beginPending() {
       drain()
     } else if limit != .max {
-      // Gives up what was added beyond the limit; not done there, because it releases messages.
+      // Drops what was added beyond the limit; not done when it was added, because it releases messages.
       while let dropped = withLock({ _ in popOverflow() }) { discard(dropped) }
     }
   }
 
   // MARK: Draining
 
-  /// Gives the right to drain back, after doing everything that came in meanwhile.
+  /// Releases the right to drain, after handling everything that came in meanwhile.
   @inlinable
   func finish() {
     if !end() { drain() }
@@ -170,16 +170,15 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     case done
   }
 
-  /// Works off the queue, one piece after the other; never recursive, however deep the cascade of messages.
+  /// Drains the queue iteratively; never recursive, however deep the cascade of messages.
   @inlinable @inline(never)
   func drain() {
-    // Messages that were taken out of the queue, all at once. One at a time would not do: other threads that use the lock
-    // for subscribing could then send faster than the drainer, which shares the lock with them, can deliver, and it would
-    // never get away. They are in a variable of this call because what is beside the queue is written by other threads
-    // all the time.
+    // The messages taken out of the queue, as one batch. Taken one at a time, threads that use the lock for subscribing
+    // could send faster than the drainer, which contends for the lock with them, can deliver, and it would never
+    // finish. They are in a local variable because other threads constantly write the memory beside the queue.
     var taken = PendingQueue<Message>()
     unsafe swap(&spare, &taken)
-    // How many entries there were then: those that came later are too young for these messages.
+    // The number of entries at that time: later ones subscribed after these messages were sent.
     var end = 0
     while true {
       if !hasDead, let next = taken.popFirst() {
@@ -195,7 +194,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
           unsafe swap(&queue, &taken)
           return .look
         }
-        // With a limit one by one, because those that wait are counted.
+        // With a limit, one by one, because the pending ones are counted.
         if let dropped = popOverflow() { return .drop(dropped) }
         if let next = unsafe queue.popFirst() { return .message(next) }
         unsafe swap(&spare, &taken)
@@ -212,7 +211,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     }
   }
 
-  /// Delivers one message that has waited to those of the first `end` entries that are old enough.
+  /// Delivers one pending message to those of the first `end` entries that subscribed before it.
   @inlinable
   func deliver(_ next: Pending<Message>, end: Int) {
     if next.target != 0 {
@@ -228,7 +227,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     }
   }
 
-  /// Calls every observer that is old enough for the message.
+  /// Calls every observer that subscribed before the message was sent.
   @inlinable
   func fire(_ message: Message, number: UInt64, end: Int) {
     unsafe table.forEach(end: end) { slot in
@@ -244,12 +243,12 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     }
   }
 
-  /// Calls one observer, whatever its age and its kind.
+  /// Calls one observer, whatever its order and its kind.
   @inlinable
   func call(_ slot: Slot, _ message: Message) {
     let stamp = unsafe slot.pointee.stamp.load(ordering: .relaxed)
     if stamp & Stamp.cancelled != 0 { return }
-    // Before the call, so that nothing the observer does can make it run again.
+    // Ended before the call, so that nothing the observer does can make it run again.
     if stamp & Stamp.endsAfterNext != 0 { unsafe retire(slot) }
     if stamp & Stamp.staged != 0 {
       unsafe Kind.callStaged(closure(of: slot), message)
@@ -258,10 +257,10 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     }
   }
 
-  /// Where the closure of an entry lies.
+  /// The address of the closure of an entry.
   ///
-  /// The optional around it has the same layout, and is not nil: whoever takes the closure marks the stamp first, and has
-  /// the right to drain.
+  /// The optional around it has the same layout, and is not nil: a thread that takes the closure out marks the stamp
+  /// first, and has the right to drain.
   @inlinable @inline(__always)
   func closure(of slot: Slot) -> UnsafePointer<ErasedClosure> {
     unsafe UnsafeRawPointer(slot).assumingMemoryBound(to: ErasedClosure.self)
@@ -269,7 +268,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
 
   // MARK: Subscribing
 
-  /// Adds an observer behind all others.
+  /// Appends an observer.
   @inlinable
   func subscribe(_ closure: ErasedClosure, flags: UInt64 = 0) -> Subscription {
     let token = Subscription(source: self)
@@ -277,7 +276,7 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
     return token
   }
 
-  /// Adds an observer behind all others, with a first message for it alone, if the source has one.
+  /// Adds an observer at the end, with a first message for it alone, if the source has one.
   @inlinable
   func subscribeFromFirst(_ closure: ErasedClosure, flags: UInt64 = 0) -> Subscription {
     noticeGoneReceivers()
@@ -311,13 +310,13 @@ final class DeliveryCore<Kind: ObserverKind>: ObserverList, @unchecked Sendable 
 
   /// Calls the observer of a token.
   ///
-  /// Needs the right to drain, but not the lock: it finds the entry under it.
+  /// Needs the right to drain; it takes the lock itself to find the entry.
   @inlinable
   func callAlone(_ token: Subscription, _ message: Message) {
     if let slot = unsafe entry(of: token) { unsafe call(slot, message) }
   }
 
-  /// Sends a message to one observer, in its turn; false when that has ended.
+  /// Sends a message to one observer, in order; false when that subscription has ended.
   @inlinable
   func send(to token: Subscription, _ make: (Memory) -> Message?) -> Bool {
     let (found, message): (Bool, Message?) = withLock { guarded in

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-// All that stands on how the compiler represents closures is in this file: a closure is two words, its code and the object
-// with what it has captured, which may be none. What that is worth, in ns of a `send` to one observer (Swift 6.3 on x86-64,
-// medians of three runs that alternate; `make bench ARGS="Signal send"` has the same rows):
+// Everything that depends on how the compiler represents closures is in this file: a closure is two words, its code and
+// the object with its captures, which may be none. The gain, in ns of a `send` to one observer (Swift 6.3 on x86-64,
+// medians of three alternating runs; `make bench ARGS="Signal send"` has the same rows):
 //
-//     a closure called where it lies, instead of a copy of it            5.8 instead of 11.2
+//     a closure called in place, instead of a copy of it                 5.8 instead of 11.2
 //     `map` and `filter` as stages before it, instead of a closure each  7.7 instead of 11.1
 //     four such operators                                                7.9 instead of 20.6
 //
-// `docs/decisions/0007-stages.md` says why stages are handed the observer as an argument.
+// `docs/decisions/0007-stages.md` says why stages take the observer as an argument.
 
 /// A closure that takes a message.
 ///
-/// In a structure of its own because that keeps the closure in its most general form, whatever the message type is.
+/// Wrapped in a structure, which keeps the closure in its most general form, whatever the message type is.
 @usableFromInline
 struct MessageCall<Message> {
   @usableFromInline let closure: @Sendable (Message) -> Void
@@ -21,10 +21,10 @@ struct MessageCall<Message> {
   init(_ closure: @escaping @Sendable (Message) -> Void) { self.closure = closure }
 }
 
-/// A ``MessageCall`` where it lies.
+/// A ``MessageCall`` that is called in place.
 ///
-/// Not copyable, so that calling it borrows it: a copy would cost an atomic retain and release per call, which is most of
-/// the price of a call.
+/// Not copyable, so that calling it borrows it: a copy would cost an atomic retain and release per call, which is most
+/// of the cost of a call.
 @usableFromInline
 struct MessageCallInPlace<Message>: ~Copyable {
   @usableFromInline let closure: @Sendable (Message) -> Void
@@ -35,14 +35,14 @@ struct MessageCallInPlace<Message>: ~Copyable {
 
 /// A closure without its type, so that the table needs no generic code.
 ///
-/// Generic code that is not specialised looks its types up at run time; subscribing and cancelling go through a protocol
-/// and would pay for that ten times over. Unchecked: only `@Sendable` closures are put in here.
+/// Generic code that is not specialised looks up its types at run time; subscribing and cancelling go through a
+/// protocol and would cost ten times as much. Unchecked: only `@Sendable` closures are stored here.
 @safe @usableFromInline
 struct ErasedClosure: @unchecked Sendable {
   @usableFromInline let function: UnsafeRawPointer
   @usableFromInline let context: Unmanaged<AnyObject>?
 
-  /// Keeps what the closure captured; balanced by ``release()``.
+  /// Retains what the closure captured; balanced by ``release()``.
   ///
   /// `call` is a structure whose only member is a closure: two words, code and captured objects.
   @usableFromInline
@@ -51,7 +51,7 @@ struct ErasedClosure: @unchecked Sendable {
     unsafe _ = context?.retain()
   }
 
-  /// Keeps an object in the place of a closure; balanced by ``release()``.
+  /// Retains an object in place of a closure; balanced by ``release()``.
   @usableFromInline
   init<Message>(retaining observer: StagedObserver<Message>) {
     let reference = unsafe Unmanaged<AnyObject>.passRetained(observer)
@@ -59,19 +59,19 @@ struct ErasedClosure: @unchecked Sendable {
     unsafe context = reference
   }
 
-  /// Lets go what the closure captured.
+  /// Releases what the closure captured.
   @usableFromInline
   func release() { unsafe context?.release() }
 
-  /// The object in the place of the closure.
+  /// The object in place of the closure.
   ///
-  /// Unsafe: there must be one of this type.
+  /// Unsafe: there must be an object of this type.
   @unsafe @inlinable @inline(__always)
   func object<Object: AnyObject>(as type: Object.Type) -> Unmanaged<Object> { unsafe .fromOpaque(function) }
 
-  /// Calls the closure where it lies; see ``MessageCallInPlace``.
+  /// Calls the closure in place; see ``MessageCallInPlace``.
   ///
-  /// Unsafe: it must be one that takes messages of this type, and somebody must keep what it captured.
+  /// Unsafe: it must be one that takes messages of this type, and its captures must be retained elsewhere.
   @unsafe @inlinable @inline(__always)
   func call<Message>(_ message: Message) {
     // Unprotected: the pointer is not written through, and the check of the stack would cost as much as the call.
@@ -83,9 +83,9 @@ struct ErasedClosure: @unchecked Sendable {
   }
 }
 
-/// An ``ErasedClosure`` that keeps what the closure captured as long as it is there itself.
+/// An ``ErasedClosure`` that retains what the closure captured as long as it exists itself.
 ///
-/// Unchecked: only `@Sendable` closures are put in here.
+/// Unchecked: only `@Sendable` closures are stored here.
 @safe @usableFromInline
 struct OwnedClosure: @unchecked Sendable {
   private let function: UnsafeRawPointer
@@ -93,18 +93,18 @@ struct OwnedClosure: @unchecked Sendable {
 
   @inlinable @inline(__always)
   init<Message>(_ call: MessageCall<Message>) {
-    // Both are code and captured objects.
+    // Both are two words: code and captured objects.
     unsafe self = unsafeBitCast(call, to: OwnedClosure.self)
   }
 
-  /// The closure, with what it captured kept once more; balanced by ``ErasedClosure/release()``.
+  /// The closure, with its captures retained once more; balanced by ``ErasedClosure/release()``.
   @usableFromInline
   func retained() -> ErasedClosure {
     if let context { unsafe _ = Unmanaged.passRetained(context) }
     return closure
   }
 
-  /// The closure, for as long as this is kept.
+  /// The closure, valid while this is alive.
   @inlinable
   var closure: ErasedClosure {
     @inline(__always) get { unsafe unsafeBitCast(self, to: ErasedClosure.self) }
@@ -123,7 +123,7 @@ final class StagedObserver<Message>: Sendable {
     self.observer = observer
   }
 
-  /// Calls the staged observer of an entry where it lies; see ``MessageCallInPlace``.
+  /// Calls the staged observer of an entry in place; see ``MessageCallInPlace``.
   ///
   /// Unsafe: the entry must have one, for messages of this type.
   @unsafe @inlinable @inline(__always)
@@ -150,9 +150,9 @@ extension ObserverKind {
   }
 }
 
-/// The closure without the actor that its type carries.
+/// The closure with the isolation removed from its type.
 ///
-/// The two types have the same representation: the actor is one of the things that the closure has captured.
+/// The two types have the same representation: the actor is one of the closure's captures.
 func withoutIsolation<Receiver, Message>(
   _ closure: @escaping @isolated(any) @Sendable (Receiver, Message) -> Void
 ) -> @Sendable (Receiver, Message) -> Void {

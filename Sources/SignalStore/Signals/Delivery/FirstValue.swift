@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Subscribing with the first value told before the subscription is there, also while another thread is delivering.
+/// Subscribing with the first value delivered before `subscribe` returns, even while another thread is delivering.
 ///
-/// What an observer is told first otherwise waits in the queue behind what is being delivered (delivery rule 3). An operator
-/// that can tell nothing before it knows the value of each of its sources would leave out what is sent until then.
+/// Otherwise the first value of an observer waits in the queue after what is being delivered (delivery rule 3). An
+/// operator that cannot send before it knows the value of each of its sources would miss what is sent until then.
 @usableFromInline
 enum FirstValue {
   private final class Mark: Sendable {}
@@ -16,26 +16,26 @@ enum FirstValue {
   /// Whether the caller is inside of ``atOnce(_:)``.
   @usableFromInline static var isAtOnce: Bool { around.object != nil }
 
-  /// Runs `attach`, in which every source tells its first value at once.
+  /// Runs `attach`, in which every source sends its first value at once.
   ///
-  /// Made for subscribing to the sources of one operator. The observer of the operator must not be called in it: what that
-  /// subscribes to is not for the operator.
+  /// For subscribing to the sources of one operator. The observer of the operator must not be called in it: the
+  /// operator is not concerned by what that subscribes to.
   static func atOnce<Result>(_ attach: () -> Result) -> Result { around.with(mark, attach) }
 }
 
-/// An observer that is told its first message by the thread that subscribes it, while another one delivers.
+/// An observer that gets its first message from the subscribing thread, while another one delivers.
 ///
-/// What the other thread tells it meanwhile waits, and comes behind the first message.
+/// What the other thread sends meanwhile is queued, and comes after the first message.
 @safe @usableFromInline
 final class FirstCall<Message: Sendable>: Sendable {
   private let observer: ErasedClosure
   private let isStaged: Bool
   private let waiting = Mutex<[Message]>([])
-  /// Nothing waits any more; set under the lock.
+  /// Whether nothing is queued any more; set under the lock.
   private let isOpen = Atomic(false)
 
   /// - Parameters:
-  ///   - observer: Has been retained; released with this object.
+  ///   - observer: Already retained; released with this object.
   ///   - isStaged: Whether it is a ``StagedObserver``.
   @usableFromInline
   init(_ observer: ErasedClosure, isStaged: Bool) {
@@ -44,7 +44,7 @@ final class FirstCall<Message: Sendable>: Sendable {
 
   deinit { observer.release() }
 
-  /// What the source keeps in place of the observer.
+  /// The closure that the source stores in place of the observer.
   @usableFromInline
   var closure: ErasedClosure { ErasedClosure(retaining: MessageCall<Message> { self.receive($0) }) }
 
@@ -58,7 +58,7 @@ final class FirstCall<Message: Sendable>: Sendable {
     if !waits { call(message) }
   }
 
-  /// Tells the first message, and what has come meanwhile for as long as `isActive` says that the subscription goes on.
+  /// Sends the first message, then what has come meanwhile while `isActive` says that the subscription is active.
   @usableFromInline
   func begin(with first: Message, while isActive: () -> Bool) {
     call(first)
@@ -75,7 +75,7 @@ final class FirstCall<Message: Sendable>: Sendable {
   }
 
   private func call(_ message: Message) {
-    // The erased closure keeps nothing.
+    // The erased closure retains nothing.
     withExtendedLifetime(self) {
       if isStaged {
         unsafe withUnsafePointer(to: observer) { unsafe StagedObserver.call($0, message) }

@@ -2,34 +2,34 @@
 
 import Synchronization
 
-/// What only some sources need of their observers: who they belong to, and to be told how many there are.
+/// Data about observers that only some sources need, such as their receivers and their number.
 ///
 /// Unchecked: reached only under the lock of the source.
 final class ObserverExtras: @unchecked Sendable {
-  /// Tells the number of observers.
+  /// Sends the number of observers.
   ///
   /// Filled under the lock, so in order; delivered after it.
   var counts: Signal<Int>?
 
   /// Observers that belong to an object, in any order.
   ///
-  /// Entries of ended subscriptions are sorted out now and then.
+  /// Entries of ended subscriptions are removed periodically.
   var receivers: [Receiver] = []
   var sweepAt = 16
 
-  /// How many observers there may be; nil: any number.
+  /// The maximum number of observers; nil for no limit.
   var limit: Int?
 
-  /// The observers that there may be only one of, by what they are called.
+  /// The unique observers, by identifier.
   ///
-  /// Those of ended subscriptions are sorted out now and then.
+  /// Entries of ended subscriptions are removed periodically.
   var uniques: [ObserverID: (order: UInt64, token: WeakReference<Subscription>)] = [:]
   private var sweepUniquesAt = 16
 
-  /// Values that are set for a time, of the property and of its parts.
+  /// The overrides of the property and of its parts.
   var overrides: [OverrideEntry] = []
 
-  /// Tells how many transactions are open that the source takes part in; filled and delivered like ``counts``.
+  /// Sends the number of open transactions that the source takes part in; filled and delivered like ``counts``.
   var transactions: Signal<Int>?
 
   func sweepUniques(_ isLive: (_ order: UInt64) -> Bool) {
@@ -45,13 +45,13 @@ final class ObserverExtras: @unchecked Sendable {
 final class Receiver: Sendable {
   private let holder: WeakReference<AnyObject>
 
-  /// Identifies the receiver also when it is gone.
+  /// Identifies the receiver even when it is gone.
   let identifier: ObjectIdentifier
 
   /// The order of the entry; 0 until it has one.
   let order = Atomic<UInt64>(0)
 
-  /// Ends the subscription where that is more than the entry.
+  /// Ends the subscription where that takes more than removing the entry.
   let end: (@Sendable () -> Void)?
 
   init(_ object: AnyObject, end: (@Sendable () -> Void)? = nil) {
@@ -63,27 +63,27 @@ final class Receiver: Sendable {
   var object: AnyObject? { holder.object }
 }
 
-/// A reference that does not keep its object.
+/// A weak reference to an object.
 ///
-/// Unchecked: a weak reference that is written only at the start may be read by several threads; whether the object itself
-/// may be used there is what the callers' `Sendable` requirements say.
+/// Unchecked: a weak reference that is written only at initialization may be read by several threads; whether the
+/// object itself may be used there is ensured by the `Sendable` requirements of the callers.
 package final class WeakReference<Object: AnyObject>: @unchecked Sendable {
   package private(set) weak var object: Object?
   package init(_ object: Object) { self.object = object }
 }
 
 extension ObserverList {
-  /// Tells the number of observers, if anybody asked for it; to be delivered after a change of the list.
+  /// Enqueues the number of observers, if anyone observes it; to be delivered after a change of the list.
   @usableFromInline
   final var watcher: Signal<Int>? {
     guard hasExtras.load(ordering: .relaxed) else { return nil }
     return withLock { $0.extras?.counts }
   }
 
-  /// Ends the subscriptions whose receiver is gone, when somebody is told the number of observers.
+  /// Ends the subscriptions whose receiver is gone, when the number of observers is observed.
   ///
-  /// Nothing tells when an object goes, so this is done before each change of the list: the number told is right then. It
-  /// looks at every receiver, and at none while nobody is told.
+  /// There is no notification when an object is deallocated, so this is done before each change of the list, to make
+  /// the number sent then correct. It visits every receiver, but none while nobody observes the number.
   @usableFromInline
   final func noticeGoneReceivers() {
     guard hasExtras.load(ordering: .relaxed) else { return }
@@ -94,7 +94,7 @@ extension ObserverList {
     for receiver in receivers where receiver.object == nil { cancel(order: receiver.order.load(ordering: .relaxed)) }
   }
 
-  /// Tells the number of observers each time it changes.
+  /// Sends the number of observers each time it changes.
   final var countSignal: Signal<Int> {
     let new = Signal<Int>()
     return withExtras { extras in
@@ -126,7 +126,7 @@ extension ObserverList {
     }
   }
 
-  /// Notes that the observer of `token` belongs to a receiver.
+  /// Records that the observer of `token` belongs to a receiver.
   final func add(_ receiver: Receiver, for token: Subscription) {
     let ended: [Receiver] = withExtras { extras in
       guard let order = order(of: token) else { return [] }
@@ -152,7 +152,7 @@ extension ObserverList {
     withLock { body(extras(&$0)) }
   }
 
-  /// The extras, made when they are not there.
+  /// The extras, created on first use.
   ///
   /// Needs the lock.
   final func extras(_ guarded: inout Guarded) -> ObserverExtras {

@@ -2,33 +2,34 @@
 
 public import Synchronization
 
-/// The observers of one source, and the word that says who may call them.
+/// The observers of one source, and the state word that decides who may call them.
 ///
 ///                    send, nobody delivers                      nothing came in meanwhile
 ///        idle (0) ───────────────────────────▶ draining ───────────────────────────────────▶ idle
 ///          │                                      │ ▲
 ///          │ enqueue                              │ │ message sent, observer cancelled meanwhile
 ///          ▼                 deliver              ▼ │
-///        pending ─────────────────────▶ draining + pending ──▶ takes one piece of work after the other, under the lock,
+///        pending ─────────────────────▶ draining + pending ──▶ takes work items one by one, under the lock,
 ///                                                              until there is none ──▶ idle
 ///
-/// * *draining* is the right to call observers, to take closures out of the table and to compact it. One thread has it.
+/// * *draining* is the right to call observers, to remove closures from the table and to compact it. One thread at a
+///   time has it.
 /// * *pending* says that the queue has messages or that cancelled closures wait. It is set only under the lock, and
 ///   cleared only under the lock by the drainer that found nothing left. So a thread that sees another one drain can
-///   return: its message is in the queue, and that drainer cannot become idle without having looked there.
-/// * *dead* says that cancelled closures wait, so that the drainer looks for them between two messages that it has taken
-///   out of the queue already.
-/// * The lock guards everything else. No observer is called and nothing of the user is released while it is held.
+///   return: its message is in the queue, and that drainer checks the queue before it becomes idle.
+/// * *dead* says that cancelled closures wait, so that the drainer checks for them between two messages that it has
+///   already taken out of the queue.
+/// * The lock guards everything else. No observer is called and no object of the user is released while it is held.
 ///
-/// Nothing here is generic, see ``ErasedClosure``; what is, is in ``DeliveryCore``. Unchecked because of the pointers in the
-/// table: the rights above are what makes it safe to share.
+/// Nothing here is generic, see ``ErasedClosure``; generic code is in ``DeliveryCore``. Unchecked because of the
+/// pointers in the table: the rights above make it safe to share.
 @safe @usableFromInline
 class ObserverList: @unchecked Sendable {
   @usableFromInline static var draining: UInt { 1 }
   @usableFromInline static var pending: UInt { 2 }
   @usableFromInline static var dead: UInt { 4 }
 
-  /// What the lock guards, besides the queue and the memory of the source.
+  /// The state guarded by the lock, besides the queue and the stored state of the source.
   ///
   /// Unchecked: its pointers make it non-Sendable, but they are reached only through the lock.
   @usableFromInline
@@ -38,20 +39,20 @@ class ObserverList: @unchecked Sendable {
     @usableFromInline var clock: UInt64 = 0
     /// Observers that are not cancelled.
     var live = 0
-    /// Transactions that the source takes part in and that have not told its observers yet.
+    /// Transactions that the source takes part in and that have not notified its observers yet.
     var openTransactions = 0
-    /// The version of a property's value that was set in a transaction and not told yet; 0: there is none.
+    /// The version of a property's value that was set in a transaction and not sent yet; 0 for none.
     @usableFromInline var untoldVersion: UInt64 = 0
-    /// Seldom needed; nil until it is.
+    /// Rarely needed; created on first use.
     var extras: ObserverExtras?
   }
 
   @usableFromInline let state: Atomic<UInt>
   @usableFromInline let table: ObserverTable
   @usableFromInline let lock = ShortLock()
-  /// Reached through ``withLock(_:)`` only: it is the lock that keeps accesses apart, so nothing checks that again.
+  /// Reached through ``withLock(_:)`` only: the lock separates accesses, so exclusivity is not checked again.
   @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var guarded = Guarded()
-  /// Whether there are ``Guarded/extras``; so that those who have none do not look for them.
+  /// Whether there are ``Guarded/extras``; so that sources without them need not check under the lock.
   @usableFromInline let hasExtras: Atomic<Bool>
 
   /// How a transaction ends for a source that takes part in them.
@@ -69,7 +70,7 @@ class ObserverList: @unchecked Sendable {
     unsafe guarded.editor.destroy(table)
   }
 
-  /// Runs `body` with the lock; it may neither wait nor call or release anything of the user.
+  /// Runs `body` with the lock; it must not wait, nor call or release anything of the user.
   @inlinable @inline(__always)
   final func withLock<Result: ~Copyable>(_ body: (inout Guarded) -> Result) -> Result {
     lock.lock()
@@ -85,17 +86,17 @@ class ObserverList: @unchecked Sendable {
 
   // MARK: The right to drain
 
-  /// Takes the right to drain, if nobody has it and nothing is pending.
+  /// Takes the right to drain, if no thread has it and nothing is pending.
   @inlinable
   final func begin() -> Bool {
-    // A comparison that fails would still take the word away from the thread that drains.
+    // Even a failing compare-and-exchange would take the cache line from the draining thread.
     state.load(ordering: .relaxed) == 0
       && state.compareExchange(
         expected: 0, desired: Self.draining, successOrdering: .acquiring, failureOrdering: .relaxed
       ).exchanged
   }
 
-  /// Takes the right to drain, if nobody has it and something is pending.
+  /// Takes the right to drain, if no thread has it and something is pending.
   @inlinable
   final func beginPending() -> Bool {
     var seen = state.load(ordering: .relaxed)
@@ -108,7 +109,7 @@ class ObserverList: @unchecked Sendable {
     return false
   }
 
-  /// Gives the right to drain back, unless something came in meanwhile.
+  /// Releases the right to drain, unless something came in meanwhile.
   @inlinable
   final func end() -> Bool {
     state.compareExchange(
@@ -116,13 +117,13 @@ class ObserverList: @unchecked Sendable {
     ).exchanged
   }
 
-  /// Gives the right to drain back.
+  /// Releases the right to drain.
   ///
-  /// Needs the lock, and that nothing is left to do.
+  /// Needs the lock; nothing may be left to do.
   @inlinable
   final func endLocked() { state.store(0, ordering: .releasing) }
 
-  /// Tells the drainer of now, or the next one, that there is something to do.
+  /// Signals to the current drainer, or the next one, that there is work.
   ///
   /// Needs the lock, which also orders it.
   @inlinable
@@ -133,7 +134,7 @@ class ObserverList: @unchecked Sendable {
   /// Whether closures of cancelled observers wait.
   @inlinable final var hasDead: Bool { state.load(ordering: .relaxed) & Self.dead != 0 }
 
-  /// Takes the closures of those cancelled while somebody was draining.
+  /// Removes the closures of observers cancelled while a thread was draining.
   ///
   /// Needs the lock and the right to drain.
   @usableFromInline
@@ -147,7 +148,7 @@ class ObserverList: @unchecked Sendable {
 
   // MARK: Subscriptions
 
-  /// Adds an observer behind all others; its order, to address a first message to it.
+  /// Appends an observer and returns its order, to address a first message to it.
   ///
   /// Needs the lock. `flags` are bits of ``Stamp``.
   @usableFromInline
@@ -166,7 +167,7 @@ class ObserverList: @unchecked Sendable {
     return guarded.clock
   }
 
-  /// Adds an observer behind all others.
+  /// Appends an observer.
   @usableFromInline
   final func append(_ closure: ErasedClosure, flags: UInt64, token: Subscription) {
     noticeGoneReceivers()
@@ -178,7 +179,7 @@ class ObserverList: @unchecked Sendable {
   @usableFromInline
   final func cancel(_ token: Subscription) {
     noticeGoneReceivers()
-    // The closure is released after the lock.
+    // The closure is released after unlocking.
     let closure: ErasedClosure? = withLock { guarded in
       guard let slot = unsafe Self.slot(of: token) else { return nil }
       return unsafe remove(slot, &guarded)
@@ -187,7 +188,7 @@ class ObserverList: @unchecked Sendable {
     watcher?.deliver()
   }
 
-  /// The token goes away: ends its subscription, unless that is detached.
+  /// Ends the subscription of a token that is being deallocated, unless it is detached.
   @usableFromInline
   final func release(_ token: Subscription) {
     let closure: ErasedClosure? = withLock { guarded in
@@ -217,7 +218,7 @@ class ObserverList: @unchecked Sendable {
     withLock { _ in unsafe Self.slot(of: token) != nil }
   }
 
-  /// Ends the subscription of an entry; only the drainer may, its closure is taken out later.
+  /// Ends the subscription of an entry; only for the drainer; its closure is removed later.
   @usableFromInline
   final func retire(_ slot: ObserverTable.Slot) {
     withLock { unsafe retire(slot, &$0) }
@@ -234,7 +235,7 @@ class ObserverList: @unchecked Sendable {
     watcher?.deliver()
   }
 
-  /// Ends all subscriptions of now.
+  /// Ends all current subscriptions.
   final func cancelAll() {
     let orders: [UInt64] = withLock { _ in
       var orders: [UInt64] = []
@@ -267,7 +268,7 @@ class ObserverList: @unchecked Sendable {
     return unsafe slot.pointee.stamp.load(ordering: .relaxed) & Stamp.order
   }
 
-  /// The entry of a token; it stays where it is as long as the caller has the right to drain.
+  /// The entry of a token; its address is stable while the caller has the right to drain.
   @usableFromInline
   final func entry(of token: Subscription) -> ObserverTable.Slot? {
     unsafe withLock { _ in unsafe Self.slot(of: token) }
@@ -280,12 +281,12 @@ class ObserverList: @unchecked Sendable {
     unsafe token.slot?.assumingMemoryBound(to: ObserverEntry.self)
   }
 
-  /// Marks an entry, and takes its closure out if nobody is draining.
+  /// Marks an entry, and removes its closure if no thread is draining.
   ///
-  /// Needs the lock; the caller releases the closure after it.
+  /// Needs the lock; the caller releases the closure after unlocking.
   private final func remove(_ slot: ObserverTable.Slot, _ guarded: inout Guarded) -> ErasedClosure? {
-    // Only with nothing pending: with messages in the queue, a thread on its way to deliver them counts on finding the
-    // right free. Taken and given back under the lock, the right is never seen taken here by anyone who then gives up.
+    // Only with nothing pending: with messages in the queue, a thread about to deliver them relies on finding the right
+    // free. As the right is taken and released under the lock, no thread sees it taken here and then gives up.
     guard begin() else {
       unsafe retire(slot, &guarded)
       return nil

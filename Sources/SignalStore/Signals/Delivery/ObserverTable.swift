@@ -4,8 +4,8 @@ public import Synchronization
 
 /// The observers of one source, in the order in which they subscribed.
 ///
-/// Entries lie in chunks that never move. Appending and marking is done under the lock of the source. Reading without the
-/// lock, taking closures out, and compacting is the right of the drainer. `used` is published after what it counts.
+/// Entries are in chunks that never move. Appending and marking is done under the lock of the source. Reading without
+/// the lock, removing closures, and compacting requires the right to drain. `used` is published after what it counts.
 @safe @usableFromInline
 struct ObserverTable: ~Copyable {
   @usableFromInline typealias Slot = UnsafeMutablePointer<ObserverEntry>
@@ -31,7 +31,7 @@ struct ObserverTable: ~Copyable {
     used = Atomic(0)
   }
 
-  /// Calls `body` for the first `end` entries, in order, until it answers false.
+  /// Calls `body` for the first `end` entries, in order, until it returns false.
   @inlinable
   func forEach(end: Int, _ body: (Slot) -> Bool) {
     var remaining = end
@@ -43,12 +43,12 @@ struct ObserverTable: ~Copyable {
         guard unsafe body(entries + index) else { return }
       }
       remaining -= count
-      // Behind the last entry nothing is published, so the link is read only when more entries are.
+      // Nothing is published after the last entry, so the link is read only when more entries are.
       if remaining > 0 { unsafe chunk = unsafe current.pointee.next }
     }
   }
 
-  /// The entry that was given this stamp, by a search through the chunks and then inside one.
+  /// The entry with this stamp, by a search through the chunks and then inside one.
   ///
   /// Needs the lock or the right to drain.
   @usableFromInline

@@ -2,29 +2,29 @@
 
 import Synchronization
 
-/// What is needed to change an ``ObserverTable``; lives under the lock of the source.
+/// The state for changing an ``ObserverTable``; guarded by the lock of the source.
 @safe
 struct ObserverTableEditor: ~Copyable {
-  /// The chunk that takes the next entry, and how many it has.
+  /// The chunk for the next entry, and the number of its entries.
   private var tail: UnsafeMutablePointer<ObserverTable.Chunk>?
   private var usedInTail = 0
-  /// Entries whose closure was taken out.
+  /// Entries whose closure was removed.
   ///
-  /// They hold nothing that needs to be released.
+  /// They hold nothing to release.
   private var holes = 0
 
-  /// Cancelled while a drainer was at work; their closures have to be taken out by it.
+  /// Entries cancelled while a drainer was running, which has to remove their closures.
   private(set) var dead: [ObserverTable.Slot] = unsafe []
 
   init() {}
 
-  /// Adds an entry behind all others.
+  /// Appends an entry.
   mutating func append(_ entry: consuming ObserverEntry, to table: borrowing ObserverTable) -> ObserverTable.Slot {
     if unsafe tail == nil || usedInTail == tail!.pointee.capacity { addChunk(to: table) }
     let slot = unsafe tail!.pointee.entries + usedInTail
     unsafe slot.initialize(to: entry)
     usedInTail += 1
-    // Releasing: a drainer that reads this count finds the entry and its chunk complete.
+    // Release ordering: a drainer that reads this count finds the entry and its chunk complete.
     table.used.add(1, ordering: .releasing)
     return unsafe slot
   }
@@ -43,22 +43,22 @@ struct ObserverTableEditor: ~Copyable {
     usedInTail = 0
   }
 
-  /// Notes a marked entry whose closure the drainer has to take out.
+  /// Records a marked entry whose closure the drainer has to remove.
   mutating func bury(_ slot: ObserverTable.Slot) {
     unsafe dead.append(slot)
   }
 
-  /// Takes the closure out of a marked entry.
+  /// Removes the closure of a marked entry.
   ///
-  /// Needs the drainer's right.
+  /// Needs the right to drain.
   mutating func takeClosure(of slot: ObserverTable.Slot) -> ErasedClosure? {
     holes += 1
     return unsafe slot.pointee.closure.take()
   }
 
-  /// Takes the closures of all buried entries out.
+  /// Removes the closures of all buried entries.
   ///
-  /// Needs the drainer's right.
+  /// Needs the right to drain.
   mutating func takeDead() -> [ErasedClosure] {
     var closures: [ErasedClosure] = []
     let buried = unsafe dead
@@ -72,7 +72,7 @@ struct ObserverTableEditor: ~Copyable {
 
   /// Closes the holes when they are more than half of the table, and drops those at its end at once.
   ///
-  /// Needs the drainer's right and no buried entries. Keeps the order; costs O(1) per hole in the long run.
+  /// Needs the right to drain and no buried entries. Keeps the order; amortized O(1) per hole.
   mutating func compactIfNeeded(_ table: borrowing ObserverTable) {
     guard holes > 0, unsafe dead.isEmpty else { return }
     let used = table.used.load(ordering: .relaxed)
@@ -107,7 +107,7 @@ struct ObserverTableEditor: ~Copyable {
       }
       let destination = unsafe target.pointee.entries + targetIndex
       if unsafe destination != source {
-        // The destination is a hole, or was moved from and left as one.
+        // The destination is a hole, or was moved from and so became one.
         unsafe Self.move(source, to: destination)
       }
       targetIndex += 1
@@ -117,7 +117,7 @@ struct ObserverTableEditor: ~Copyable {
     truncate(table, to: kept, removedHoles: used - kept)
   }
 
-  /// Moves an entry into a hole, leaves a hole behind, and tells the token.
+  /// Moves an entry into a hole, leaving a hole in its place, and updates the token.
   private static func move(_ source: ObserverTable.Slot, to destination: ObserverTable.Slot) {
     let stamp = unsafe source.pointee.stamp.load(ordering: .relaxed)
     let token = unsafe source.pointee.token
@@ -131,7 +131,7 @@ struct ObserverTableEditor: ~Copyable {
     }
   }
 
-  /// Drops everything behind `count` entries, all of it holes, and gives back the chunks that are not needed any more.
+  /// Drops everything after `count` entries, which are all holes, and frees the chunks no longer needed.
   private mutating func truncate(_ table: borrowing ObserverTable, to count: Int, removedHoles: Int) {
     holes -= removedHoles
     var remaining = count
@@ -152,7 +152,7 @@ struct ObserverTableEditor: ~Copyable {
     table.used.store(count, ordering: .releasing)
   }
 
-  /// Destroys all entries and gives all memory back, when the source goes away.
+  /// Destroys all entries and frees all memory, when the source is deallocated.
   mutating func destroy(_ table: borrowing ObserverTable) {
     unsafe table.forEach(end: table.used.load(ordering: .relaxed)) { slot in
       unsafe slot.pointee.closure?.release()

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// One message that waits for its delivery.
+/// A message that waits for delivery.
 @usableFromInline
 struct Pending<Message> {
-  /// Observers whose ``Stamp`` is higher subscribed after the message was sent and do not get it.
+  /// Observers whose ``Stamp`` is higher subscribed after the message was sent and do not receive it.
   @usableFromInline let number: UInt64
 
-  /// The stamp of the only observer that gets the message; 0 when all do.
+  /// The stamp of the only observer that receives the message; 0 when all do.
   @usableFromInline let target: UInt64
 
-  /// Set for the outcome of a transaction, which waits until all its messages have been delivered.
+  /// The transaction, if this is its outcome; it waits until all its messages have been delivered.
   @usableFromInline let transaction: Transaction?
 
   @usableFromInline var message: Message
@@ -23,24 +23,24 @@ struct Pending<Message> {
   }
 }
 
-/// A first-in, first-out ring that takes memory only when it grows.
+/// A first-in, first-out ring that allocates only when it grows.
 ///
-/// Memory of its own, and no array: a place costs nothing while no message is in it, and giving back a ring that has become
-/// large in a burst does not visit all of them.
+/// Its own memory instead of an array: an empty slot costs nothing, and freeing a ring that has become large in a burst
+/// does not visit all slots.
 @safe @usableFromInline
 struct PendingQueue<Message>: ~Copyable {
-  /// Room for `capacity` messages, 0 or a power of 2; those from `head` on are there, the rest is not initialised.
+  /// Room for `capacity` messages, 0 or a power of 2; `count` from `head` on are initialised, the rest are not.
   @usableFromInline var ring: UnsafeMutablePointer<Pending<Message>>?
   @usableFromInline var capacity = 0
   @usableFromInline var head = 0
 
-  /// How many messages wait.
+  /// The number of waiting messages.
   @usableFromInline var count = 0
 
-  /// How many of them are for all observers; only these count against a limit.
+  /// The number of these for all observers; only they count against a limit.
   @usableFromInline var broadcasts = 0
 
-  /// A ring that became larger than this in a burst is given back when it is empty.
+  /// A ring that became larger than this in a burst is freed when it is empty.
   @usableFromInline static var keptCapacity: Int { 1024 }
 
   @inlinable
@@ -52,7 +52,7 @@ struct PendingQueue<Message>: ~Copyable {
     unsafe ring?.deallocate()
   }
 
-  /// The place of a message, counted from the oldest one; only while there is a ring.
+  /// The slot of a message, counted from the oldest one; requires a ring.
   @inlinable @inline(__always)
   func slot(_ position: Int) -> UnsafeMutablePointer<Pending<Message>> {
     unsafe ring.unsafelyUnwrapped + ((head + position) & (capacity - 1))
@@ -67,11 +67,11 @@ struct PendingQueue<Message>: ~Copyable {
     count += 1
   }
 
-  /// The oldest message; only while there is one.
+  /// The oldest message; requires that there is one.
   @inlinable
   var first: Pending<Message> { unsafe slot(0).pointee }
 
-  /// Takes the oldest message.
+  /// Removes the oldest message.
   @inlinable
   mutating func popFirst() -> Pending<Message>? {
     guard count > 0 else {
@@ -85,13 +85,13 @@ struct PendingQueue<Message>: ~Copyable {
     return item
   }
 
-  /// Takes the oldest message for all observers when more than `limit` of them wait.
+  /// Removes the oldest message for all observers when more than `limit` of them wait.
   ///
-  /// The caller releases what it gets outside of its lock.
+  /// The caller releases the result outside of its lock.
   @inlinable
   mutating func popOverflow(limit: Int) -> Pending<Message>? {
     guard broadcasts > limit else { return nil }
-    // Messages for one observer stay: those in front of the victim move one place towards the end.
+    // Messages for one observer stay: those before the removed one move one slot towards the end.
     var position = 0
     while unsafe position < count - 1 && slot(position).pointee.target != 0 { position += 1 }
     let dropped = unsafe slot(position).move()
@@ -129,5 +129,5 @@ struct PendingQueue<Message>: ~Copyable {
 
 extension Pending: Sendable where Message: Sendable {}
 
-// Unchecked because of the pointer: the memory belongs to one queue alone, like that of an array.
+// Unchecked because of the pointer: the memory has a single owner, like that of an array.
 extension PendingQueue: @unchecked Sendable where Message: Sendable {}

@@ -3,19 +3,19 @@
 import Dispatch
 public import Synchronization
 
-/// A lock for sections of some dozens of instructions, that does not make threads take turns.
+/// An unfair lock for critical sections of some dozens of instructions.
 ///
-/// The `Mutex` of the standard library hands itself over to a thread that waits, on Linux. A section that takes 20 ns then
-/// takes a change of threads, some microseconds, as long as there are always threads that wait; and with several that do
-/// nothing but set one property there always are. Here whoever comes first after an unlock has the lock. Who does not get
-/// it looks again for some microseconds and then sleeps, and is woken by an unlock.
+/// The `Mutex` of the standard library hands itself over to a waiting thread, on Linux. A section that takes 20 ns then
+/// takes a context switch, some microseconds, as long as threads are waiting; and with several threads that do nothing
+/// but set one property they always are. Here the first thread to try after an unlock gets the lock. A thread that does
+/// not get it spins for some microseconds and then sleeps, and is woken by an unlock.
 ///
-/// What that gives up: a thread may be overtaken, in theory again and again; and one of low priority that is interrupted
-/// inside a section is not pushed on by those that wait for it. The sections do not wait and call nothing of the user, so
-/// that is a matter of the scheduler's time slices only.
+/// The cost: a thread may be overtaken, in theory indefinitely; and one of low priority that is preempted inside a
+/// section does not inherit the priority of its waiters. The sections do not wait and call nothing of the user, so that
+/// only depends on the time slices of the scheduler.
 ///
-/// Bits of the word: ``locked``; ``woken``, one of those that slept has been woken and has not come back yet, so that no
-/// other need be; the rest counts those that sleep or are about to.
+/// Bits of the word: ``locked``; ``woken``, one of the sleepers has been woken and has not returned yet, so that no
+/// other need be; the rest counts the threads that sleep or are about to.
 @usableFromInline
 struct ShortLock: ~Copyable, Sendable {
   @inlinable static var locked: UInt { 1 }
@@ -24,7 +24,7 @@ struct ShortLock: ~Copyable, Sendable {
 
   @usableFromInline let word = Atomic<UInt>(0)
 
-  /// Where threads sleep; made when the first one has to.
+  /// The semaphore on which threads sleep; created when the first one has to.
   private let bed = AtomicLazyReference<DispatchSemaphore>()
 
   @usableFromInline
@@ -39,7 +39,7 @@ struct ShortLock: ~Copyable, Sendable {
     if !taken { lockSlowly() }
   }
 
-  /// Gives the lock back; only for the thread that has it.
+  /// Unlocks; only for the thread that holds the lock.
   @inlinable @inline(__always)
   borrowing func unlock() {
     if word.subtract(Self.locked, ordering: .releasing).newValue != 0 { wakeOne() }
@@ -53,7 +53,7 @@ struct ShortLock: ~Copyable, Sendable {
     while true {
       if seen & Self.locked != 0, pause.take() {
         seen = word.load(ordering: .relaxed)
-        // As good as woken: nobody need be as long as this thread is looking.
+        // This thread counts as woken: no other need be while it is spinning.
         if !isAwake, seen >= Self.sleeper, seen & Self.woken == 0 {
           (isAwake, seen) = replace(seen, by: seen | Self.woken)
           if isAwake { seen |= Self.woken }
@@ -66,7 +66,7 @@ struct ShortLock: ~Copyable, Sendable {
       if isFree {
         next |= Self.locked
       } else {
-        // There before anybody is told to wake this thread.
+        // Created before any thread can be asked to wake this one.
         bed = self.bed.load() ?? self.bed.storeIfNil(DispatchSemaphore(value: 0))
         next += Self.sleeper
       }
@@ -81,7 +81,7 @@ struct ShortLock: ~Copyable, Sendable {
     }
   }
 
-  /// Wakes one of those that sleep, unless one is awake already or somebody has the lock and will see to it.
+  /// Wakes one of the sleepers, unless one is already awake or the lock is held, whose holder will do it.
   @usableFromInline @inline(never)
   borrowing func wakeOne() {
     var seen = word.load(ordering: .relaxed)
@@ -102,25 +102,25 @@ struct ShortLock: ~Copyable, Sendable {
   }
 }
 
-/// The times between two looks at a lock: longer and longer, and of different lengths on different threads.
+/// The pauses between two attempts: increasingly long, and of different lengths on different threads.
 ///
-/// Looking takes the word away from the processor that has the lock, and so makes it slower.
+/// Reading the word takes its cache line from the processor that has the lock, and so slows that down.
 private struct Pause {
   private var random: UInt64
   private var longest: UInt64 = 8
   private static var end: UInt64 { 1024 }
 
   init() {
-    // Any number that is another one on each thread: where this variable lies.
+    // A seed that differs between threads: the address of this variable.
     random = 0x9E37_79B9_7F4A_7C15
     random ^= unsafe withUnsafePointer(to: &random) { UInt64(UInt(bitPattern: $0)) }
   }
 
-  /// Passes some time; false when it has been long enough.
+  /// Pauses; false when the total has been long enough.
   mutating func take() -> Bool {
     if longest >= Self.end { return false }
     longest *= 2
-    // Making the number is what takes the time, 1 to 2 ns a step.
+    // Each step of the generator takes 1 to 2 ns, which is the pause.
     for _ in 0..<(longest / 2 + random % (longest / 2)) {
       random ^= random << 13
       random ^= random >> 7

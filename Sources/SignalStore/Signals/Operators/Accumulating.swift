@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Operators that remember what was sent before. What they remember belongs to one subscriber.
+// Operators that keep state about earlier messages, separately for each subscriber.
 
 extension SignalSource {
-  /// Sends, for each message, what `combine` makes of the result before and the message; the first before is `initial`.
+  /// Sends, for each message, what `combine` makes of the previous result, at first `initial`, and the message.
   @inlinable
   public func scan<Result: Sendable>(
     _ initial: Result, _ combine: @escaping @Sendable (Result, Message) -> Result
@@ -19,7 +19,7 @@ extension SignalSource {
     }
   }
 
-  /// Sends how many messages there have been.
+  /// Sends the number of messages so far.
   @inlinable
   public func count() -> DerivedSignal<Int, End> { scan(0) { count, _ in count + 1 } }
 
@@ -58,8 +58,8 @@ extension SignalSource {
     }
   }
 
-  /// Sends each message together with the one before it, from the second on; the first pair of a property is the value of
-  /// now and the next one.
+  /// Sends each message together with the previous one, from the second on; the first pair of a property is the current
+  /// value and the next one.
   @inlinable
   public func pairwise() -> DerivedSignal<(previous: Message, current: Message), End> {
     transform { sink in
@@ -87,7 +87,7 @@ extension SignalSource {
 }
 
 extension SignalSource where End == Completion {
-  /// Sends all messages as one array when the source ends, with an error too, and then the end.
+  /// Sends all messages as one array when the source ends, also after an error, and then the end.
   @inlinable
   public func collect() -> DerivedSignal<[Message], Completion> {
     transform { sink in

@@ -2,12 +2,12 @@
 
 public import Synchronization
 
-/// Says something to one subscriber before what its source sends, though the source is subscribed to first.
+/// Sends initial messages to one subscriber before those of its source, though the source is subscribed to first.
 ///
-///     attaching ── begin ──▶ beginning ── nothing waits any more ──▶ open
+///     attaching ── begin ──▶ beginning ── nothing queued any more ──▶ open
 ///
-/// What is sent meanwhile, by the observer or by another thread, waits and comes behind: were the source subscribed to
-/// afterwards, it would be lost.
+/// What is sent meanwhile, by the observer or by another thread, is queued and comes afterwards: if the source were
+/// subscribed to later, it would be lost.
 @usableFromInline
 final class Beginning<Message: Sendable, End: Ending>: Sendable {
   private struct State {
@@ -18,10 +18,10 @@ final class Beginning<Message: Sendable, End: Ending>: Sendable {
   @usableFromInline let sink: Sink<Message, End>
   private let supersedes: Bool
   private let state = Mutex(State())
-  /// Nothing waits, and the source may put its messages into the sink by itself; set under the lock.
+  /// Nothing is queued, and the source may send to the sink directly; set under the lock.
   @usableFromInline let isOpen: Atomic<Bool>
 
-  /// - Parameter supersedes: What the beginning says includes whatever the source sends while it is subscribed to.
+  /// - Parameter supersedes: Whether the initial message includes what the source sends while it is subscribed to.
   @usableFromInline
   init(_ sink: Sink<Message, End>, supersedes: Bool = false) {
     isOpen = Atomic(false)
@@ -29,9 +29,9 @@ final class Beginning<Message: Sendable, End: Ending>: Sendable {
     self.supersedes = supersedes
   }
 
-  /// Where the source puts its messages.
+  /// The sink that the source sends to.
   ///
-  /// A stage before the observer, so that once it is open it costs no more than a look.
+  /// A stage before the observer, so that once open it costs only one check.
   @inlinable
   var entrance: Sink<Message, End> {
     let stages: Stages<Message> =

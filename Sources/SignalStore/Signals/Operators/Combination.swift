@@ -2,24 +2,24 @@
 
 import Synchronization
 
-/// What one of the sources of a combination told last.
+/// The last value of one of the sources of a combination.
 ///
 /// Read and written under the lock of the combination. Unchecked for that reason.
 final class CombinationPart<Value: Sendable>: @unchecked Sendable {
-  /// The value that results are made of.
+  /// The value that results are made from.
   fileprivate(set) var current: Value?
 
-  /// A newer one, that becomes the current one at the end of a transaction.
+  /// A newer value, which becomes the current one at the end of a transaction.
   fileprivate var staged: Value?
 }
 
-/// What several sources of different types told last.
+/// The last values of several sources of different types.
 struct CombinationParts<each Value: Sendable>: Sendable {
   let parts: (repeat CombinationPart<each Value>)
 
   init() { parts = (repeat CombinationPart<each Value>()) }
 
-  /// All values, once each source has told one.
+  /// All values, once each source has sent one.
   ///
   /// Needs the lock of the combination.
   var all: (repeat each Value)? {
@@ -31,16 +31,16 @@ struct CombinationParts<each Value: Sendable>: Sendable {
   }
 }
 
-/// Makes one result of the values of several sources, for one subscriber.
+/// Combines the values of several sources into one result, for one subscriber.
 ///
-/// What a transaction has set is put aside until all its messages have been delivered, by whichever threads, and then taken
-/// over in one step. What another thread sets meanwhile is told with the values from before the transaction; unless it comes
-/// from a source whose value has been put aside, and then takes its place.
+/// Values set in a transaction are staged until all its messages have been delivered, by whichever threads, and then
+/// applied in one step. A value that another thread sets meanwhile is sent with the values from before the transaction;
+/// unless it comes from a source with a staged value, which it then replaces.
 final class Combination<Result: Sendable>: Sendable {
   private struct State {
-    /// Takes over what was put aside.
+    /// Apply the staged values.
     ///
-    /// Each gives back what it replaced, to be released after the lock.
+    /// Each returns what it replaced, to be released after unlocking.
     var takers: [@Sendable () -> (any Sendable)?] = []
     /// Results wait until all sources have been subscribed to.
     var isAttaching = true
@@ -52,7 +52,7 @@ final class Combination<Result: Sendable>: Sendable {
   private let start: StartingPoint
   /// The result, once all sources have a value.
   private let make: @Sendable () -> Result?
-  /// How many combinations are below this one; those with fewer are told first at the end of a transaction.
+  /// The number of combinations upstream of this one; those with fewer send first at the end of a transaction.
   private let height = CombinationHeight()
 
   init(_ start: StartingPoint, into sink: Sink<Result, Never>, _ make: @escaping @Sendable () -> Result?) {
@@ -67,10 +67,10 @@ final class Combination<Result: Sendable>: Sendable {
 
   private func receive<Value>(_ value: Value, _ part: CombinationPart<Value>) {
     let postpones = Transaction.postpone(self, height: height.current) { $0.takeOver() }
-    // What is replaced is released after the lock.
+    // What is replaced is released after unlocking.
     var value: Value? = value
     let (result, waits): (Result?, Bool) = state.withLock { state in
-      // The first value of a source is that of now, and no change.
+      // The first value of a source is the current one, not a change.
       let isFirst = part.current == nil
       if !isFirst, postpones || part.staged != nil {
         if part.staged == nil { state.takers.append { Self.takeOver(part) } }
@@ -85,7 +85,7 @@ final class Combination<Result: Sendable>: Sendable {
     if !waits { results.deliver() }
   }
 
-  /// Takes over all that was put aside.
+  /// Applies the staged values.
   private func takeOver() {
     let (replaced, waits) = state.withLock { state in
       let takers = state.takers
@@ -111,8 +111,8 @@ final class Combination<Result: Sendable>: Sendable {
     return result
   }
 
-  /// Runs `attach`, which subscribes to all sources, finds out how many combinations are among them, and only then tells
-  /// what came meanwhile: what the observer sends in turn has to reach all of them.
+  /// Runs `attach`, which subscribes to all sources, determines the height, and only then sends what came meanwhile:
+  /// what the observer sends in turn has to reach all sources.
   func attachingAll(_ attach: () -> Void) {
     height.measure { FirstValue.atOnce(attach) }
     state.withLock { $0.isAttaching = false }
@@ -123,20 +123,20 @@ final class Combination<Result: Sendable>: Sendable {
   func token() -> Subscription { link.token() }
 }
 
-/// How many combinations are below one, each the source of the next.
+/// The number of combinations upstream of one, each the source of the next.
 ///
-/// Subscribing to a combination subscribes to those below it, and while it does each of them reports to the one around it; so
-/// does one that gets other sources later.
+/// Subscribing to a combination subscribes to those upstream, and meanwhile each of them reports to the enclosing one;
+/// so does one that gets other sources later.
 final class CombinationHeight: Sendable {
   private static let around = ThreadLocal<CombinationHeight>()
 
   private let value = Atomic(0)
-  /// That of the combination that this one is attached to, which is higher.
+  /// The height of the combination that this one is attached to, which is greater.
   private let above = CombinationHeight.around.object
 
   var current: Int { value.load(ordering: .relaxed) }
 
-  /// Runs `attach`, which subscribes to what is below.
+  /// Runs `attach`, which subscribes to the sources upstream.
   func measure<Result>(_ attach: () -> Result) -> Result {
     above?.raise(above: self)
     return Self.around.with(self, attach)

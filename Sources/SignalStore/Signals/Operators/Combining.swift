@@ -4,7 +4,7 @@ import Synchronization
 
 // Operators over several sources.
 
-/// What one of several sources sent last.
+/// The last message of one of several sources.
 ///
 /// Read and written under the lock of its relay.
 ///
@@ -13,7 +13,7 @@ private final class Latest<Message: Sendable>: @unchecked Sendable {
   var message: Message?
 }
 
-/// Nothing: what a relay keeps is in ``Latest``.
+/// Has no state of its own: the state of the relay is in ``Latest``.
 private struct Kept<each Message: Sendable>: Sendable {
   let latest: (repeat Latest<each Message>)
 
@@ -31,9 +31,9 @@ private struct Kept<each Message: Sendable>: Sendable {
 
 /// The values of any number of readable sources as one tuple.
 ///
-/// Its value is always there. Observers get a tuple after each change of a part; for a ``withTransaction(_:)`` they get one
-/// for all changes together, also when the same source is given twice. Outside of a transaction a source that is given twice
-/// makes two tuples for each change.
+/// Its value is always available. Observers receive a tuple after each change of a part; for a ``withTransaction(_:)``
+/// they receive one for all changes together, also when the same source is given twice. Outside of a transaction a
+/// source that is given twice sends two tuples for each change.
 public func combineLatest<each Source: ReadableSource>(
   _ source: repeat each Source
 ) -> DerivedProperty<(repeat (each Source).Message)> {
@@ -54,10 +54,10 @@ func latest<each Source: ReadableSource>(
   }
 }
 
-/// The last messages of any number of sources as one tuple, each time one sends, from when all have sent.
+/// The last messages of any number of sources as one tuple, each time one sends, once all have sent.
 ///
-/// Sources that end: the combination ends when all have ended, or at once when one ends with an error, or without having
-/// sent anything. One that does not end goes with them as ``SignalSource/finite()``.
+/// With sources that end, the combination ends when all have ended, or at once when one ends with an error, or without
+/// having sent anything. A source that does not end can be combined with them as ``SignalSource/finite()``.
 public func combineLatest<End: Ending, each Message: Sendable>(
   messages source: repeat any SignalSource<each Message, End>
 ) -> DerivedSignal<(repeat each Message), End> {
@@ -95,9 +95,10 @@ func latest<End: Ending, each Message: Sendable>(
   }
 }
 
-/// Any number of writable sources as one whose value is the tuple of theirs: setting it sets all parts in one transaction.
+/// Any number of writable sources as one with a tuple as its value: setting it sets all parts in one transaction.
 ///
-/// `modify` reads all parts and sets all parts; another thread may set one of them between the two, and is overwritten.
+/// `modify` reads all parts and sets all parts; another thread may set one of them between the two, which is then
+/// overwritten.
 public func combine<each Source: WritableSource>(
   _ source: repeat each Source
 ) -> WritableProperty<(repeat (each Source).Message)> {
@@ -184,14 +185,14 @@ public func merge<Message>(_ sources: any SignalSource<Message, Never>...) -> De
 }
 
 extension SignalSource {
-  /// Sends each message together with the value that `other` has then.
+  /// Sends each message together with the value of `other` at that time.
   public func withLatest<Other: ReadableSource>(
     from other: Other
   ) -> DerivedSignal<(Message, Other.Message), End> {
     map { ($0, other.value) }
   }
 
-  /// Sends each message together with the last value of `other`, which it has at any time.
+  /// Sends each message together with the last value of `other`, which always has one.
   public func withLatest<Other: ReadableSource>(
     fromMessagesOf other: Other
   ) -> DerivedSignal<(Message, Other.Message), End> {
@@ -250,7 +251,7 @@ extension SignalSource where End == Never {
               return .message(kept)
             }
           }))
-      // The gate has not told when another thread is delivering it; messages are not to be left out for that.
+      // The gate may not have sent its value if another thread is delivering it; no message may be dropped for that.
       let isOpen = gate.value
       relay.change { state in
         if state.open == nil { state.open = isOpen }
@@ -271,7 +272,7 @@ extension SignalSource where End == Never {
 }
 
 extension ReadableSource {
-  /// Sends the value of now each time `trigger` sends.
+  /// Sends the current value each time `trigger` sends.
   public func driven<Trigger: SignalSource>(
     by trigger: Trigger
   ) -> DerivedSignal<Message, Trigger.End> {

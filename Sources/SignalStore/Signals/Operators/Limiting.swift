@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Operators that let a part of the messages through, and those that end.
+// Operators that pass on part of the messages, and those that end.
 
 extension SignalSource {
-  /// A source that an operator can end from inside.
+  /// A source that an operator can end itself.
   ///
-  /// `make` gets where to put messages and how to end, and gives the sink for this source. After the end nothing is
-  /// sent, and this source is not subscribed to any more.
+  /// `make` receives closures for sending and for ending, and returns the sink for this source. After the end nothing
+  /// is sent, and the subscription to this source is ended.
   func endable<NewMessage>(
     _ make:
       @escaping @Sendable (
@@ -15,7 +15,7 @@ extension SignalSource {
   ) -> DerivedSignal<NewMessage, Completion> {
     DerivedSignal { sink in
       let link = Link()
-      // Read and written by one message at a time.
+      // Accessed by one message at a time.
       let ended = OperatorState(false)
       let inner = make(
         { if !ended.value { sink.message($0) } },
@@ -66,7 +66,7 @@ extension SignalSource {
     endable { message, end in Sink(message: message, end: { end($0.completion) }) }
   }
 
-  /// Leaves out the first messages of each subscriber.
+  /// Skips the first messages of each subscriber.
   @inlinable
   public func skip(first count: Int) -> DerivedSignal<Message, End> {
     transform { sink in
@@ -78,7 +78,7 @@ extension SignalSource {
     }
   }
 
-  /// Leaves out messages until `condition` holds for one; that one and all after it are sent.
+  /// Skips messages until `condition` holds for one; that one and all after it are sent.
   @inlinable
   public func skip(until condition: @escaping @Sendable (Message) -> Bool) -> DerivedSignal<Message, End> {
     transform { sink in
@@ -91,7 +91,7 @@ extension SignalSource {
     }
   }
 
-  /// Leaves out each message that `isEqual` calls the same as the one before it.
+  /// Skips each message that `isEqual` considers equal to the previous one.
   @inlinable
   public func distinct(_ isEqual: @escaping @Sendable (Message, Message) -> Bool) -> DerivedSignal<Message, End> {
     transform { sink in
@@ -108,13 +108,13 @@ extension SignalSource {
 }
 
 extension SignalSource where Message: Equatable {
-  /// Leaves out each message that is equal to the one before it.
+  /// Skips each message that is equal to the previous one.
   @inlinable
   public func distinct() -> DerivedSignal<Message, End> { distinct { $0 == $1 } }
 }
 
 extension ReadableSource {
-  /// The same value, telling only of those that `isEqual` does not call the same as the one before.
+  /// The same value, sending only those that `isEqual` does not consider equal to the previous one.
   @inlinable
   public func distinct(_ isEqual: @escaping @Sendable (Message, Message) -> Bool) -> DerivedProperty<Message> {
     DerivedProperty(value: { value }) { start, sink in distinct(isEqual, from: start, into: sink) }
@@ -126,7 +126,7 @@ extension ReadableSource {
     into sink: Sink<Message, Never>
   ) -> Subscription {
     let last = OperatorState<Message?>(nil)
-    // Always from the current value, which is the reference for the first set; who starts later does not get it.
+    // Always from the current value, the reference for the first set; a subscriber from the next one does not get it.
     return attach(
       from: .current,
       Sink { message in
@@ -142,13 +142,13 @@ extension ReadableSource {
 }
 
 extension ReadableSource where Message: Equatable {
-  /// The same value, telling only of those that are not equal to the one before.
+  /// The same value, sending only those that are not equal to the previous one.
   @inlinable
   public func distinct() -> DerivedProperty<Message> { distinct { $0 == $1 } }
 }
 
 extension WritableSource {
-  /// The same value, neither telling of nor setting what `isEqual` calls the same as the current one.
+  /// The same value, neither sending nor setting values that `isEqual` considers equal to the current one.
   public func distinct(_ isEqual: @escaping @Sendable (Message, Message) -> Bool) -> WritableProperty<Message> {
     WritableProperty(
       value: { value },
@@ -163,6 +163,6 @@ extension WritableSource {
 }
 
 extension WritableSource where Message: Equatable {
-  /// The same value, neither telling of nor setting what is equal to the current one.
+  /// The same value, neither sending nor setting values that are equal to the current one.
   public func distinct() -> WritableProperty<Message> { distinct { $0 == $1 } }
 }

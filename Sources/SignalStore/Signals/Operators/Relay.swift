@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Brings the messages of several sources into one order for one subscriber.
+/// Serializes the messages of several sources for one subscriber.
 ///
-/// What the sources sent is kept under a lock, and what follows from it is enqueued there, so the order of the results is
-/// the order of the changes; it is delivered after the lock, one result at a time, as by any signal.
+/// The last messages of the sources are stored under a lock, and the results are enqueued under it, so the order of the
+/// results is the order of the changes; they are delivered after unlocking, one at a time, as by any signal.
 final class Relay<State: Sendable, Message: Sendable, End: Ending>: Sendable {
   let link = Link()
   private struct Guarded {
@@ -31,12 +31,12 @@ final class Relay<State: Sendable, Message: Sendable, End: Ending>: Sendable {
     link.hold(token)
   }
 
-  /// Changes what is kept, and sends what `change` answers.
+  /// Changes the state, and sends what `change` returns.
   ///
-  /// `change` runs under the lock: it may move values, and call and release nothing of the user. `releases` says that it
-  /// replaces something, which then is kept until after the lock by a copy of the state.
+  /// `change` runs under the lock: it may move values, and must not call or release anything of the user. `releases`
+  /// says that it replaces something, which a copy of the state then keeps alive until after unlocking.
   func change(releases: Bool = true, _ change: (inout State) -> Event<Message, End>?) {
-    // The copies keep what is replaced until after the lock.
+    // The copies keep replaced values alive until after unlocking.
     let (before, event, waits) = state.withLock { guarded in
       let before = releases ? guarded.state : nil
       let event = change(&guarded.state)
@@ -47,7 +47,7 @@ final class Relay<State: Sendable, Message: Sendable, End: Ending>: Sendable {
     if !waits { results.deliver() }
   }
 
-  /// Runs `attach`, which subscribes to several sources, and only then sends what they told meanwhile: what the observer
+  /// Runs `attach`, which subscribes to several sources, and only then sends what came meanwhile: what the observer
   /// sends in turn has to reach all of them.
   func attachingAll(_ attach: () -> Void) {
     state.withLock { $0.isAttaching = true }
@@ -56,7 +56,7 @@ final class Relay<State: Sendable, Message: Sendable, End: Ending>: Sendable {
     results.deliver()
   }
 
-  /// Keeps an upstream subscription.
+  /// Retains an upstream subscription.
   func hold(_ subscription: Subscription) { link.hold(subscription) }
 
   /// The token for the subscriber.

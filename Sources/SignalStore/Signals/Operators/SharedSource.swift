@@ -11,14 +11,14 @@ import Synchronization
 ///          └───────────────────────── working (closing) ◀─────────────────────────────────────┘
 ///                                                             no subscriber is left
 ///
-/// One thread at a time does the work, and goes on until the connection is what the subscribers need. Who subscribes waits
-/// for it, so that what it sends afterwards is not lost; who leaves does not. A thread that is at work itself, in the set-up
-/// of the source or in its clean-up, waits for nothing.
+/// One thread at a time does the work, and continues until the connection is what the subscribers need. A new
+/// subscriber waits for it, so that it misses nothing sent afterwards; a leaving one does not. A thread that is doing
+/// the work itself, in the set-up or the clean-up of the source, does not wait.
 final class SharedSource<Message: Sendable, End: Ending>: Sendable {
   private typealias Shared = Event<Message, End>
 
   private struct State {
-    /// Subscribers that are not in the hub yet.
+    /// Subscribers that have not joined the hub yet.
     var joining = 0
     var connection: Connection?
     var token: Subscription?
@@ -40,8 +40,8 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
   private let watch = Mutex<Subscription?>(nil)
 
   /// - Parameters:
-  ///   - remembers: Each subscriber first gets the last message, and `initial` when there was none.
-  ///   - source: Subscribes to the source.
+  ///   - remembers: Whether each subscriber first receives the last message, or `initial` when there was none.
+  ///   - source: The closure that subscribes to the source.
   init(
     remembers: Bool = false, initial: Message? = nil,
     _ source: @escaping @Sendable (Sink<Message, End>) -> Subscription
@@ -55,12 +55,12 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
     watch.withLock { $0 = token }
   }
 
-  /// What is remembered; nil when there is no subscriber.
+  /// The remembered message; nil when there is no subscriber.
   var last: Message? {
     if case .message(let message)? = hub.remembered { message } else { nil }
   }
 
-  /// Subscribes to what the source sends from now on, and while it is being subscribed to.
+  /// Subscribes to what the source sends from now on, including what it sends while it is subscribed to.
   func attach(_ sink: Sink<Message, End>) -> Subscription {
     let link = Link()
     link.hold(
@@ -72,7 +72,7 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
           sink.end(end)
         }
       })
-    // Keeps this object, and with it the connection, for as long as there are subscribers.
+    // Keeps this object and the connection alive while there are subscribers.
     link.onEnd { withExtendedLifetime(self) {} }
     if !link.hasEnded {
       letGoOfEnded()
@@ -81,16 +81,16 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
     return link.token()
   }
 
-  /// Subscribes to what is remembered, if that is wanted, and to what comes then.
+  /// Subscribes to the remembered message, if requested, and to later ones.
   func attach(from start: StartingPoint, _ sink: Sink<Message, End>) -> Subscription where End == Never {
-    // First the source: what the observer sends when it is told the first message has to come back to it.
+    // Connects the source first: what the observer sends on its first message has to come back to it.
     state.withLock { $0.joining += 1 }
     settle(waits: true)
     let link = Link()
     let skips = OperatorState(start == .future)
     link.hold(
       hub.subscribe { event in
-        // The first one is what is remembered, now or as soon as the source has told it.
+        // The first one is the remembered message, now or as soon as the source has sent it.
         if skips.value { skips.value = false } else { sink.message(event.message) }
       })
     link.onEnd { withExtendedLifetime(self) {} }
@@ -99,7 +99,7 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
     return link.token()
   }
 
-  /// A source that has ended is subscribed to anew by the next subscriber.
+  /// Drops an ended source, so that the next subscriber subscribes to it again.
   private func letGoOfEnded() {
     let (ended, token): (Connection?, Subscription?) = state.withLock { state in
       guard let connection = state.connection, connection.hasEnded else { return (nil, nil) }
@@ -119,7 +119,7 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
       case .wait(let semaphore): semaphore.wait()
       case .open(let connection):
         let token = SharedWork.running(self) {
-          // What is remembered is there for whoever subscribes next, as soon as it is connected.
+          // The remembered message is available to the next subscriber as soon as the source is connected.
           hub.remembers ? FirstValue.atOnce { source(connection.sink) } : source(connection.sink)
         }
         let late: Subscription? = state.withLock { state in
@@ -164,7 +164,7 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
     return .done
   }
 
-  /// Lets those who wait look again.
+  /// Wakes the waiting threads to check again.
   private func wake() {
     let waiters = state.withLock { state in
       let waiters = state.waiters
@@ -179,7 +179,7 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
     private let hub: Signal<Shared>
     private let onReady: @Sendable () -> Void
     private let isOpen = Atomic(true)
-    /// Messages go on without another look: the connection is ready, open, and nothing is remembered.
+    /// Messages pass without further checks: the connection is ready, open, and nothing is remembered.
     private let isDirect = Atomic(false)
     private let ready = Atomic(false)
     private let ended = Atomic(false)
@@ -189,7 +189,7 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
       self.onReady = onReady
     }
 
-    /// Whether the source is known to be subscribed to: it has told something.
+    /// Whether the source is known to be subscribed to: it has sent something.
     var isReady: Bool { ready.load(ordering: .acquiring) }
 
     var hasEnded: Bool { ended.load(ordering: .acquiring) }
@@ -205,7 +205,7 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
         })
     }
 
-    /// Lets nothing more pass, and forgets what is remembered.
+    /// Stops passing messages, and forgets the remembered one.
     func close() {
       hub.forget {
         isOpen.store(false, ordering: .relaxed)
@@ -220,7 +220,8 @@ final class SharedSource<Message: Sendable, End: Ending>: Sendable {
         if !hub.remembers, isOpen.load(ordering: .relaxed) { isDirect.store(true, ordering: .relaxed) }
       }
       if hub.remembers {
-        // Looked at under the lock of the hub, or what another thread is just telling could be remembered behind the end.
+        // Checked under the lock of the hub, or a message that another thread is sending could be remembered after the
+        // end.
         hub.sendRemembered(event) { isOpen.load(ordering: .relaxed) }
       } else if isOpen.load(ordering: .relaxed) {
         hub.send(event)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-// Operators with one subscription for many, and sources made of something else.
+// Operators that share one subscription, and sources made from other things.
 
 extension SignalSource {
-  /// The same messages for any number of subscribers from one subscription to this source.
+  /// The same messages for any number of subscribers, from one subscription to this source.
   ///
-  /// It is made for the first subscriber and ended after the last; who subscribes while another thread does one or the other
-  /// waits for that. What a source sends while it is being subscribed to is for the first subscriber alone; of a source with
-  /// a current value every subscriber gets that first. When the source has ended, the next subscriber begins anew.
+  /// It is made for the first subscriber and ended after the last; a subscriber that joins while another thread does
+  /// one or the other waits for that. What a source sends while it is being subscribed to is for the first subscriber
+  /// alone; of a source with a current value every subscriber gets that first. When the source has ended, the next
+  /// subscriber subscribes to it again.
   public func share() -> DerivedSignal<Message, End> {
     let shared = SharedSource<Message, End> { attach($0) }
     return DerivedSignal { shared.attach($0) }
@@ -15,12 +16,13 @@ extension SignalSource {
 }
 
 extension ReadableSource {
-  /// The same messages for any number of subscribers from one subscription to this source, for each the value of now first.
+  /// The same messages for any number of subscribers, each starting with the current value, from one subscription.
   public func share() -> DerivedSignal<Message, Never> { buffered().fromCurrent }
 
-  /// The same value, kept while anybody is subscribed.
+  /// The same value, stored while there are subscribers.
   ///
-  /// All subscribers have one subscription to this source, and reading the value asks this source only while there are none.
+  /// All subscribers share one subscription to this source, and reading the value reads this source only while there
+  /// are none.
   public func buffered() -> DerivedProperty<Message> {
     let shared = SharedSource<Message, Never>(remembers: true) { attach(from: .current, $0) }
     return DerivedProperty(value: { shared.last ?? value }) { shared.attach(from: $0, $1) }
@@ -28,18 +30,18 @@ extension ReadableSource {
 }
 
 extension SignalSource where End == Never {
-  /// A readable source whose value is the last message while anybody is subscribed, and `initial` otherwise.
+  /// A readable source whose value is the last message while there are subscribers, and `initial` otherwise.
   ///
-  /// What a source sends while it is being subscribed to is the value of now for its first subscriber.
+  /// What a source sends while it is being subscribed to is the current value for its first subscriber.
   public func readable(initial: Message) -> DerivedProperty<Message> {
     let shared = SharedSource<Message, Never>(remembers: true, initial: initial) { attach($0) }
     return DerivedProperty(value: { shared.last ?? initial }) { shared.attach(from: $0, $1) }
   }
 
-  /// A readable source whose value is what `read` answers; this source tells when it has changed.
+  /// A readable source whose value is what `read` returns; each message of this source reports a change.
   public func readable<Value>(_ read: @escaping @Sendable () -> Value) -> DerivedProperty<Value> {
     DerivedProperty(value: read) { start, sink in
-      // Read behind the subscription, the first value includes what this source tells while it is subscribed to.
+      // Read after subscribing, the first value includes what this source reports while it is subscribed to.
       let beginning = Beginning<Message, Never>(Sink { _ in sink.message(read()) }, supersedes: true)
       let token = attach(beginning.entrance)
       beginning.begin { if start == .current { sink.message(read()) } }
@@ -47,7 +49,7 @@ extension SignalSource where End == Never {
     }
   }
 
-  /// A writable source over storage elsewhere: this source tells when it has changed, `write` sets it.
+  /// A writable source over external storage: each message of this source reports a change, `write` sets it.
   public func writable<Value>(
     _ read: @escaping @Sendable () -> Value, set write: @escaping @Sendable (Value) -> Void
   ) -> WritableProperty<Value> {
@@ -80,8 +82,8 @@ extension DerivedSignal {
 
   /// A source made from a callback interface.
   ///
-  /// `setUp` runs for the first subscriber and gets where to put messages; what it returns runs after the last
-  /// subscriber has left. Then it may begin again.
+  /// `setUp` runs for the first subscriber and receives the sink for messages; what it returns runs after the last
+  /// subscriber has left. Then it may start again.
   public static func connecting(
     _ setUp: @escaping @Sendable (_ sink: Sink<Message, End>) -> @Sendable () -> Void
   ) -> DerivedSignal {

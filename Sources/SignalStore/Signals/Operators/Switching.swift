@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Operators whose sources come and go.
+// Operators that switch between sources.
 
 extension SignalSource where End == Never {
-  /// Sends the messages of the source that `transform` made of the last message: of one with a current value that first.
+  /// Sends the messages of the source that `transform` made from the last message, starting with its current value, if
+  /// it has one.
   ///
-  /// The subscription to the one before is ended before the next one is made, and that is made when the message of this
-  /// source is delivered.
+  /// The previous subscription is ended before the next one is made, and that is made when the message of this source
+  /// is delivered.
   public func flatMapLatest<Inner: SignalSource>(
     _ transform: @escaping @Sendable (Message) -> Inner
   ) -> DerivedSignal<Inner.Message, Never> where Inner.End == Never {
@@ -19,7 +20,7 @@ extension SignalSource where End == Never {
 }
 
 extension SignalSource {
-  /// Sends the messages of the source that `transform` made of the last message, when this source or that one may end.
+  /// Sends the messages of the source that `transform` made from the last message, where either may end.
   ///
   /// Ends when both have ended, or at once when one ends with an error.
   public func flatMapLatest<Inner: SignalSource>(
@@ -34,7 +35,7 @@ extension SignalSource {
 }
 
 extension ReadableSource {
-  /// The value of the source that `transform` makes of the value of this one, following both.
+  /// The value of the source that `transform` makes from the value of this one, following both.
   public func flatMapLatest<Inner: ReadableSource>(
     _ transform: @escaping @Sendable (Message) -> Inner
   ) -> DerivedProperty<Inner.Message> {
@@ -46,7 +47,7 @@ extension ReadableSource {
     }
   }
 
-  /// The value of the source that `transform` makes of the value of this one; setting it sets that source.
+  /// The value of the source that `transform` makes from the value of this one; setting it sets that source.
   public func flatMapLatest<Inner: WritableSource>(
     writable transform: @escaping @Sendable (Message) -> Inner
   ) -> WritableProperty<Inner.Message> {
@@ -63,7 +64,7 @@ extension SignalSource where Message: SignalSource {
 }
 
 extension SignalSource where End == Never, Message: SignalSource, Message.End == Never {
-  /// Sends the messages of the source that was sent last: of one with a current value that first.
+  /// Sends the messages of the source that was sent last, starting with its current value, if it has one.
   public func switchToLatest() -> DerivedSignal<Message.Message, Never> { flatMapLatest { $0 } }
 }
 
@@ -72,13 +73,13 @@ extension ReadableSource where Message: ReadableSource {
   public func switchToLatest() -> DerivedProperty<Message.Message> { flatMapLatest { $0 } }
 }
 
-/// One subscription to the source that was made of the last message of another one.
+/// One subscription to the source made from the last message of another one.
 ///
-/// Of readable sources, what a transaction changes is told once, when all its messages have been delivered: then the inner
-/// source is the last one, and has its last value.
+/// With readable sources, the changes of a transaction are sent once, when all its messages have been delivered: then
+/// the inner source is the last one, and has its last value.
 private final class Switch<Inner: Sendable, End: Ending>: Sendable {
   struct State: Sendable {
-    /// Which of the inner sources is the one of now: a call of an earlier one may still be running on another thread.
+    /// The generation of the current inner source: a call of an earlier one may still be running on another thread.
     var generation = 0
     /// Whether the first value has been sent; it does not wait for the end of a transaction.
     var hasBegun: Bool
@@ -94,7 +95,7 @@ private final class Switch<Inner: Sendable, End: Ending>: Sendable {
   private let end: (@Sendable (Completion) -> End)?
 
   /// - Parameters:
-  ///   - start: Of readable sources: where the subscriber begins. Nil for others, each message of which counts.
+  ///   - start: Where the subscriber of readable sources begins. Nil for others, each message of which is sent.
   ///   - end: Makes the end of the result; nil when neither source ends.
   init(_ sink: Sink<Inner, End>, from start: StartingPoint?, end: (@Sendable (Completion) -> End)?) {
     relay = Relay(State(hasBegun: start != .current), into: sink)
@@ -106,7 +107,7 @@ private final class Switch<Inner: Sendable, End: Ending>: Sendable {
     toOuter attachOuter: (Sink<Outer, OuterEnd>) -> Subscription,
     toInner attachInner: @escaping @Sendable (Outer, _ isFirst: Bool, Sink<Inner, InnerEnd>) -> Subscription
   ) -> Subscription {
-    // Kept by the outer subscription alone: the inner one would keep itself.
+    // Retained by the outer subscription alone: the inner one would retain itself.
     let current = OperatorState<(generation: Int, inner: Subscription?)>((0, nil))
     let sink = Sink<Outer, OuterEnd>(
       message: { self.replace(current, with: $0, attachInner) },
@@ -169,8 +170,8 @@ private final class Switch<Inner: Sendable, End: Ending>: Sendable {
     }
   }
 
-  /// Ends with an error, or when `note` says that the other source has ended as well; nil from it: this one does not count
-  /// any more.
+  /// Ends with an error, or when `note` returns true because the other source has ended as well; nil means that this
+  /// source is no longer current.
   private func finish(_ completion: Completion, _ note: @Sendable (inout State) -> Bool?) {
     guard let end else { return }
     relay.change { state in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Operators that know time.
+// Operators that use time.
 
 extension SignalSource {
   /// Sends each message once nothing has followed it for `interval`.
@@ -50,10 +50,10 @@ extension SignalSource {
 
   /// Sends a message at most every `interval`: at once after a pause, then the last one at the end of each interval.
   ///
-  /// Of a property the value of now comes at once, and begins an interval. A message that still waits when the source ends
-  /// is sent before the end.
+  /// For a property the current value comes at once, and begins an interval. A message that still waits when the source
+  /// ends is sent before the end.
   ///
-  /// - Parameter trailing: False leaves out everything that comes within the interval.
+  /// - Parameter trailing: False drops everything that comes within the interval.
   public func throttle(
     for interval: Duration, trailing: Bool = true, tolerance: Duration = .zero,
     clock: any TimerClock = DispatchClock()
@@ -74,8 +74,8 @@ extension SignalSource {
     delayed(tolerance, clock, firstAtOnce: false, end: interval) { _ in interval }
   }
 
-  /// Sends each message as much later as `interval` says for it, but never before one that came earlier; the end comes
-  /// behind all of them.
+  /// Sends each message `interval` later, computed for each, but never before an earlier one; the end comes after all
+  /// of them.
   public func delay(
     tolerance: Duration = .zero, clock: any TimerClock = DispatchClock(),
     by interval: @escaping @Sendable (Message) -> Duration
@@ -134,7 +134,7 @@ private final class Delayed<Message: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Takes the oldest message.
+  /// Removes the oldest message.
   func popFirst() -> Message? {
     var message: Message?
     swap(&message, &head)
@@ -147,7 +147,7 @@ private final class Delayed<Message: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Sends what has waited long enough, and sets the alarm for the next one.
+/// Sends the messages that are due, and sets the alarm for the next one.
 private func sendDelayed<Message, End>(
   _ relay: Relay<Delayed<Event<Message, End>>, Message, End>, _ alarm: Alarm, _ tolerance: Duration,
   _ clock: any TimerClock
@@ -173,7 +173,7 @@ private func sendDelayed<Message, End>(
   }
 }
 
-/// Carries an answer out of a closure that cannot return it.
+/// Carries a result out of a closure that cannot return it.
 private final class Latch<Value> {
   var value: Value
   init(_ value: Value) { self.value = value }
@@ -182,7 +182,7 @@ private final class Latch<Value> {
 /// The state of one subscriber of `throttle`.
 private final class Throttle<Message: Sendable, End: Ending>: Sendable {
   struct State: Sendable {
-    /// The end of the interval of now; nil in a pause.
+    /// The end of the current interval; nil in a pause.
     var end: Duration?
     var kept: Message?
   }
@@ -253,22 +253,22 @@ private final class Throttle<Message: Sendable, End: Ending>: Sendable {
 }
 
 extension ReadableSource {
-  /// Sends the value of now at once, and each later one once nothing has followed it for `interval`.
+  /// Sends the current value at once, and each later one once nothing has followed it for `interval`.
   public func debounce(
     for interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
   ) -> DerivedSignal<Message, Never> {
     debounce(for: interval, tolerance: tolerance, clock: clock, firstAtOnce: true)
   }
 
-  /// Sends the value of now at once, and each later one `interval` later.
+  /// Sends the current value at once, and each later one `interval` later.
   public func delay(
     by interval: Duration, tolerance: Duration = .zero, clock: any TimerClock = DispatchClock()
   ) -> DerivedSignal<Message, Never> {
     delay(tolerance: tolerance, clock: clock) { _ in interval }
   }
 
-  /// Sends the value of now at once, and each later one as much later as `interval` says for it, but never before one that
-  /// came earlier.
+  /// Sends the current value at once, and each later one `interval` later, computed for each, but never before an
+  /// earlier one.
   public func delay(
     tolerance: Duration = .zero, clock: any TimerClock = DispatchClock(),
     by interval: @escaping @Sendable (Message) -> Duration

@@ -70,8 +70,8 @@ extension SignalSource {
 
   /// A source that may send several messages for one of this source.
   ///
-  /// `make` gets its sink and whether the subscription is over, to be asked before each message: the observer may cancel
-  /// when it is told one of them, and is not told the others then (delivery rule 6).
+  /// `make` receives its sink and a closure that says whether the subscription is over, to be called before each
+  /// message: the observer may cancel during one of them, and does not receive the others then (delivery rule 6).
   @usableFromInline
   func sendingSeveral<NewMessage>(
     _ make:
@@ -88,17 +88,17 @@ extension SignalSource {
     }
   }
 
-  /// Sends, for each message, that there was one.
+  /// Sends `Void` for each message.
   @inlinable
   public func toVoid() -> DerivedSignal<Void, End> { map { _ in } }
 
-  /// Sends the same for each message.
+  /// Sends the same value for each message.
   @inlinable
   public func constant<NewMessage: Sendable>(_ message: NewMessage) -> DerivedSignal<NewMessage, End> {
     map { _ in message }
   }
 
-  /// Runs `action` for each message of each subscriber, before what follows gets it.
+  /// Runs `action` for each message of each subscriber, before the next stage receives it.
   @inlinable
   public func tap(_ action: @escaping @Sendable (Message) -> Void) -> DerivedSignal<Message, End> {
     transform { sink in
@@ -110,7 +110,7 @@ extension SignalSource {
     }
   }
 
-  /// Runs `action` for each message and for the end, before what follows gets it.
+  /// Runs `action` for each message and for the end, before the next stage receives it.
   @inlinable
   public func onEvent(_ action: @escaping @Sendable (Event<Message, End>) -> Void) -> DerivedSignal<Message, End> {
     transform { sink in
@@ -132,7 +132,7 @@ extension SignalSource {
 
   /// Sends `message` to each subscriber first.
   ///
-  /// What is sent meanwhile, from inside the observer too, comes behind.
+  /// What is sent meanwhile, also from inside the observer, comes afterwards.
   @inlinable
   public func start(with message: Message) -> DerivedSignal<Message, End> {
     DerivedSignal { sink in
@@ -143,10 +143,10 @@ extension SignalSource {
     }
   }
 
-  /// Sends `hello` to each subscriber first, and `goodbye` when its subscription is cancelled, unless the source has ended
-  /// before.
+  /// Sends `hello` to each subscriber first, and `goodbye` when its subscription is cancelled, unless the source has
+  /// ended before.
   ///
-  /// `goodbye` comes from `cancel`, or, while the observer is being called, behind that call.
+  /// `goodbye` is sent from `cancel`, or, while the observer is being called, after that call.
   public func bracketed(hello: Message? = nil, goodbye: Message? = nil) -> DerivedSignal<Message, End> {
     if let hello { return bracketed(goodbye: goodbye).start(with: hello) }
     guard let goodbye else { return erased }
@@ -163,7 +163,7 @@ extension SignalSource {
     }
   }
 
-  /// Tells, through `print`, who subscribed, each message, the end, and the end of the subscription.
+  /// Logs, through `print`, each subscription, message, end, and end of a subscription.
   public func debug(
     _ name: String = "", file: StaticString = #fileID, line: UInt = #line,
     print: @escaping @Sendable (String) -> Void = { Swift.print($0) }
