@@ -61,6 +61,6 @@ enum ProcessEnvironment {
   /// The environment variables.
   static var variables: [String: String] { ProcessInfo.processInfo.environment }
 
-  /// Where files go that nobody keeps.
+  /// The folder for temporary files.
   static var temporaryFolder: String { variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp" }
 }

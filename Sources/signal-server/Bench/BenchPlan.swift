@@ -11,13 +11,13 @@ enum BenchScenario: String, CaseIterable, ExpressibleByArgument, Sendable {
   case fanout
   /// One property, many watchers each with a threshold of its own, few of which are passed.
   case filter
-  /// Watchers that connect, take their snapshot and go.
+  /// Watchers that connect, receive their snapshot and disconnect.
   case connect
   /// Nine reads for each set, while many watch.
   case mixed
 }
 
-/// How much of it.
+/// The size and duration of a benchmark.
 struct BenchPlan: Sendable {
   var scenario = BenchScenario.fanout
   var connections = 64
@@ -29,11 +29,11 @@ struct BenchPlan: Sendable {
   var matching = 10
   var loops = 2
   var seconds = 10.0
-  /// Where it ends, when it has not after `seconds`.
+  /// The number of requests after which it ends, if `seconds` have not passed before.
   var requests: Int?
   var pattern = "bench/**"
 
-  /// What has to be there before it begins: for snapshots and reads.
+  /// The number of properties to be set before it begins, for snapshots and reads.
   var preparedKeys: Int {
     switch scenario {
     case .get, .mixed: keys
@@ -42,7 +42,7 @@ struct BenchPlan: Sendable {
     }
   }
 
-  /// Watchers that stay.
+  /// The number of permanent watchers.
   var watchers: Int {
     switch scenario {
     case .fanout, .filter, .mixed: subscribers
@@ -50,7 +50,7 @@ struct BenchPlan: Sendable {
     }
   }
 
-  /// Connections that send requests.
+  /// The number of connections that send requests.
   var requesters: Int {
     switch scenario {
     case .fanout, .filter: 1
@@ -59,7 +59,7 @@ struct BenchPlan: Sendable {
     }
   }
 
-  /// Events that so many answered requests cause; nil where that depends on which requests they were.
+  /// The number of events caused by answered requests; nil where that depends on which they were.
   func deliveries(ofAnswers answers: Int) -> Int? {
     switch scenario {
     case .set, .get, .connect: 0
@@ -69,7 +69,7 @@ struct BenchPlan: Sendable {
     }
   }
 
-  /// What watcher `index` asks for.
+  /// The request target of watcher `index`.
   func target(ofWatcher index: Int) -> String {
     switch scenario {
     case .filter:
@@ -84,8 +84,8 @@ struct BenchPlan: Sendable {
   /// The bytes of a request.
   ///
   /// - Parameters:
-  ///   - number: Counts on, on each loop by itself.
-  ///   - now: What is sent in the value, so that a watcher can tell how long it took.
+  ///   - number: A sequence number, counted separately on each loop.
+  ///   - now: The time to send in the value, so that a watcher can measure the delay.
   func request(_ number: Int, now: UInt64, host: String) -> [UInt8] {
     switch scenario {
     case .get: return Self.get("bench/key/\(number % keys)", host)

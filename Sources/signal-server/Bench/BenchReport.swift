@@ -2,16 +2,16 @@
 import JSON
 import SignalHTTP
 
-/// What `bench` has found.
+/// The results of `bench`.
 struct BenchReport {
   let plan: BenchPlan
   /// How long it took, in seconds.
   let seconds: Double
   let counts: LoadCounts
-  /// Processor time of the server, in seconds; nil when nobody said which process that is.
+  /// Processor time of the server, in seconds; nil when its process id was not given.
   let serverSeconds: Double?
 
-  /// One row: a name and what it says, for people and for programs.
+  /// A value of a row, for people and for programs.
   private enum Value {
     case count(Int)
     case perSecond(Double)

@@ -9,11 +9,11 @@ struct BenchRun {
   private let isQuiet: Bool
   private let clock = ContinuousClock()
 
-  /// How often due requests are started, and how long the end of something is waited for at a time.
+  /// The interval at which due requests are started, and at which completion is polled.
   private static let tick = Duration.milliseconds(1)
-  /// How long what is under way at the end may take.
+  /// How long requests in flight at the end may take.
   private static let patience = Duration.seconds(10)
-  /// After how long without an answer and a delivery none is expected any more.
+  /// The time without an answer or a delivery after which no more are expected.
   private static let silence = Duration.seconds(1)
 
   init(_ plan: BenchPlan, _ server: ServerURL, process: Int32?, isQuiet: Bool) {
@@ -38,7 +38,7 @@ struct BenchRun {
     }
   }
 
-  /// Sets what is read later.
+  /// Sets the properties to be read later.
   private func prepare() throws(LoadGenerator.Failure) {
     guard plan.preparedKeys > 0 else { return }
     do throws(ClientError) {
@@ -96,7 +96,7 @@ struct BenchRun {
     return BenchReport(plan: plan, seconds: (last - start) / .seconds(1), counts: counts, serverSeconds: serverSeconds)
   }
 
-  /// Lets the requests be made.
+  /// Runs the requests.
   private func request(_ generator: LoadGenerator, until end: ContinuousClock.Instant) async {
     let pause = plan.rate == nil && plan.requests == nil ? Duration.milliseconds(50) : Self.tick
     var told = clock.now
@@ -114,9 +114,9 @@ struct BenchRun {
     }
   }
 
-  /// What has been done when all that was begun is answered and delivered, and when that was.
+  /// The counts when everything started has been answered and delivered, and the time of that.
   ///
-  /// A server may leave values out for a watcher that is slow: when nothing has come for a while, nothing will.
+  /// A server may drop values for a slow watcher: when nothing has come for a while, it stops waiting.
   private func settle(_ generator: LoadGenerator) async -> (LoadCounts, ContinuousClock.Instant) {
     var counts = await generator.counts()
     var last = clock.now
@@ -136,7 +136,7 @@ struct BenchRun {
     return (counts, last)
   }
 
-  /// Connects, so many at a time.
+  /// Connects, a limited number at a time.
   private func connect(
     _ generator: LoadGenerator, until end: ContinuousClock.Instant
   ) async throws(LoadGenerator.Failure) {

@@ -4,8 +4,8 @@ import SignalHTTP
 
 /// The deletion of all properties that match, page by page: each page is one transaction.
 ///
-/// What was listed is deleted, and nothing else. Under a filter each deletion has the condition that the property is
-/// still as it was listed, because a changed one may not match any more.
+/// Exactly the listed properties are deleted. Under a filter each deletion has the condition that the property has not
+/// changed since it was listed, because a changed one may no longer match.
 struct BulkDeletion {
   let pattern: String
   let filter: String?
@@ -14,12 +14,12 @@ struct BulkDeletion {
   /// What has been done.
   private struct Tally {
     var deleted = 0
-    /// Changed between the list and the deletion, and therefore left.
+    /// Changed between the list and the deletion, and therefore kept.
     var left = 0
     var transactions = 0
   }
 
-  /// Deletes, and reports each transaction; without a pattern that matches something it reports that.
+  /// Deletes, and reports each transaction; it also reports when no pattern matches anything.
   func run(dryRun: Bool) throws(Failure) {
     var query = [(name: "match", value: pattern)]
     if let filter { query.append((name: "where", value: filter)) }

@@ -3,7 +3,7 @@ import ArgumentParser
 import JSON
 import SignalHTTP
 
-/// What all client verbs have in common: which server, and how its answers are taken.
+/// What all client verbs have in common: which server, and how its answers are handled.
 struct ClientOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -25,10 +25,10 @@ struct ClientOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Its key, unless it is in the same file (environment: SIGNAL_KEY).", valueName: "file"))
   var key: String?
 
-  /// The server that is meant: named by the flag, else by `SIGNAL_SERVER`, else the one that `serve` runs with the
-  /// settings of this environment (`SIGNAL_PORT`, `SIGNAL_HOST`, `SIGNAL_LISTEN`, `SIGNAL_CONFIG`): in a container, the one beside it.
+  /// The server to use: named by the flag, else by `SIGNAL_SERVER`, else the one that `serve` runs with the settings of
+  /// this environment (`SIGNAL_PORT`, `SIGNAL_HOST`, `SIGNAL_LISTEN`, `SIGNAL_CONFIG`): in a container, its own server.
   ///
-  /// - Throws: `Failure` when what names it is wrong.
+  /// - Throws: `Failure` when its name is invalid.
   func url(
     in environment: [String: String] = ProcessEnvironment.variables
   ) throws(Failure) -> ServerURL {
@@ -66,10 +66,10 @@ struct ClientOptions: ParsableArguments {
     return url
   }
 
-  /// Sends one request and gives back the answer.
+  /// Sends one request and returns the response.
   ///
-  /// - Parameter path: What it is about, so that a refusal names it, and what there is near it when it is not there.
-  /// - Throws: `Failure` when no server answers, or when the answer is a refusal.
+  /// - Parameter path: The path requested, so that a refusal names it, and suggests similar ones if it does not exist.
+  /// - Throws: `Failure` when no server answers, or when it refuses the request.
   func request(
     _ method: String, _ target: String, about path: String? = nil, fields: [(String, String)] = [],
     body: [UInt8]? = nil
@@ -83,9 +83,9 @@ struct ClientOptions: ParsableArguments {
     throw Failure(.refused, "\(text.last == "." ? String(text.dropLast()) : text); \(hint.printable)")
   }
 
-  /// Sends one request and gives back the answer, whatever it says.
+  /// Sends one request and returns the response, whatever its status.
   ///
-  /// - Parameter patience: How long the answer may take.
+  /// - Parameter patience: The timeout of the response.
   func exchange(
     _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil,
     patience: Duration = .seconds(10)
@@ -102,9 +102,9 @@ struct ClientOptions: ParsableArguments {
 }
 
 extension HTTPClientResponse {
-  /// What an answer that is no success says, in one line: what its problem says, or else its status.
+  /// The message of an unsuccessful response, in one line: that of its problem, or else its status.
   ///
-  /// - Parameter path: What the request was about; it is put in front unless it is named anyway.
+  /// - Parameter path: The path requested; it is prepended unless the message names it anyway.
   func refusal(about path: String? = nil) -> String {
     let text = Members.problemText(in: body) ?? "HTTP \(status) \(reason)"
     guard let path, !path.isEmpty, !text.contains("\"\(path)\"") else { return text.printable }

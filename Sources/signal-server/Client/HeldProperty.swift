@@ -2,7 +2,7 @@
 import JSON
 import SignalHTTP
 
-/// A property that is there as long as this process is: held by its connection (`docs/protocol.md` §3.6), and set again
+/// A property that exists as long as this process: held by its connection (`docs/protocol.md` §3.6), and set again
 /// over a new one when that breaks.
 struct HeldProperty {
   let path: String
@@ -11,32 +11,32 @@ struct HeldProperty {
   var ifAbsent = false
   var always = false
   var ttl: String?
-  /// An expression that has to hold for what is there.
+  /// An expression that has to hold for the current value.
   var filter: String?
 
-  /// How long the server may be silent before it is asked whether it is there, and then how long it may take.
+  /// How long the server may be silent before it is pinged, and then the timeout of its answer.
   ///
-  /// Together less than the time after which the server ends a connection that is cut (`http.idle-timeout`), so that the
-  /// property is held by the new connection when the old one ends.
+  /// Together less than the time after which the server ends a connection that is cut (`http.idle-timeout`), so that
+  /// the property is held by the new connection when the old one ends.
   static let silence = Duration.seconds(10)
   static let patience = Duration.seconds(5)
 
-  /// What a connection has to be told to set the property.
+  /// The condition under which a connection sets the property.
   enum Condition: Equatable {
-    /// What the user asked for.
+    /// The condition given by the user.
     case asked
-    /// Nothing: it was set before, without a condition.
+    /// No condition: it was set before, without one.
     case none
-    /// It is still as it was set before.
+    /// It has not changed since it was set.
     case match(String)
-    /// There is none any more.
+    /// It no longer exists.
     case absent
   }
 
   /// Sets the property, prints the cursor of the change, and holds it until the process ends.
   ///
-  /// - Throws: `Failure` when the server refuses, when the first connection cannot be made, or when somebody else has set
-  ///   the property while there was no connection and it was asked for under a condition.
+  /// - Throws: `Failure` when the server refuses, when the first connection cannot be made, or when another client has
+  ///   set the property while there was no connection and a condition was given.
   func run(in surroundings: Watcher.Surroundings) throws(Failure) -> Never {
     var own: String?
     var failures = 0
@@ -63,7 +63,7 @@ struct HeldProperty {
 
   /// Sets the property over a new connection.
   ///
-  /// - Parameter own: The cursor that it got the last time; nil at the first time.
+  /// - Parameter own: The cursor of its last set; nil for the first one.
   /// - Returns: The cursor that it has now.
   private func hold(over link: any LiveLink, _ own: String?) throws(LinkFailure) -> String {
     let epoch = Members(try message(of: link)).string("epoch") ?? ""
@@ -81,14 +81,14 @@ struct HeldProperty {
       throw .refused(status: 0, text: (reply.members("error")?.problemText ?? "error").printable)
     }
     if reply.bool("changed") == false {
-      // The revision of the reply is the store's, then.
+      // In that case the revision of the reply is that of the store.
       try link.send(Array(#"{"id":1,"type":"get","path":"#.utf8) + JSONText(path).bytes + Array("}".utf8))
       reply = Members(try message(of: link))
     }
     return "\(epoch).\(reply.text("revision")?.description ?? "")"
   }
 
-  /// Returns never: throws when the connection has ended.
+  /// Never returns: throws when the connection has ended.
   private func keep(_ link: any LiveLink) throws(LinkFailure) -> Never {
     while true {
       if try link.receive(within: Self.silence) != nil { continue }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// What there is near a path at which there is nothing: the property that was probably meant, or what is below it.
+/// A suggestion for a path without a property: the one that was probably meant, or those beneath the path.
 struct PathSuggestion {
-  /// How many properties are looked at for it.
+  /// The number of properties examined for it.
   private static let examined = 200
-  /// How many patterns a server takes at least, with the two that are always asked for left out.
+  /// The minimum number of patterns that a server accepts, minus the two that are always sent.
   private static let variants = 30
 
   private let path: String
@@ -15,7 +15,7 @@ struct PathSuggestion {
     segments = path.split(separator: "/", omittingEmptySubsequences: false)
   }
 
-  /// What to tell, as the second half of a sentence; nil when there is nothing near, or the server does not say.
+  /// The hint, as the second half of a sentence; nil when there is none, or the server does not answer.
   ///
   /// One request, for one page.
   func hint(from client: ClientOptions) -> String? {
@@ -25,7 +25,7 @@ struct PathSuggestion {
     return hint(among: found.map(\.path))
   }
 
-  /// Where to look: one segment may be another one, the last may be somewhere else, and there may be more behind.
+  /// The patterns to search: one segment may differ, the last may be elsewhere, and more may follow.
   var patterns: [String] {
     let variants = segments.indices.suffix(Self.variants).map { place in
       var variant = segments
@@ -35,7 +35,7 @@ struct PathSuggestion {
     return variants + ["\(path)/**", "**/\(segments.last ?? "")"]
   }
 
-  /// What to tell when these are there.
+  /// The hint when these paths exist.
   func hint(among paths: [String]) -> String? {
     let wanted = Array(path.utf8)
     let below = paths.contains { $0.hasPrefix(path + "/") }

@@ -8,7 +8,7 @@ struct ListedProperty {
   let value: JSONText
   /// The cursor of its last change.
   let cursor: String
-  /// The property as the server wrote it: an object with all that is known of it.
+  /// The property as the server wrote it: an object with all its members.
   let line: [UInt8]
 }
 
@@ -19,11 +19,11 @@ struct PropertyPages {
 
   private let client: ClientOptions
   private let query: [(name: String, value: String)]
-  /// What is asked for in one request; nil leaves it to the server.
+  /// The limit of one request; nil leaves it to the server.
   private var limit: Int?
   /// Properties still wanted; nil is all.
   private var wanted: Int?
-  /// Where the next page begins, as it stands in a URL; nil before the first.
+  /// Where the next page begins, as encoded in a URL; nil before the first.
   private var after: String?
   private var isAtEnd = false
 
@@ -36,7 +36,7 @@ struct PropertyPages {
     limit = min(wanted ?? Self.pageLimit, Self.pageLimit)
   }
 
-  /// The next page, which may be empty; nil behind the last.
+  /// The next page, which may be empty; nil after the last.
   mutating func next() throws(Failure) -> [ListedProperty]? {
     guard !isAtEnd else { return nil }
     let response = try request()

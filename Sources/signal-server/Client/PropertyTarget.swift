@@ -2,9 +2,9 @@
 
 /// The path and query of a request to the server, percent-encoded (RFC 3986 §2.1).
 enum PropertyTarget {
-  /// `/properties/{path}`, or what else has paths, with a query.
+  /// `/properties/{path}`, or another resource with paths, with a query.
   ///
-  /// Nothing but the slash is left to have a meaning: what the user wrote is the property's path, byte by byte.
+  /// Everything but the slash is encoded: what the user wrote is the property's path, byte by byte.
   static func make(
     _ path: String, _ query: [(name: String, value: String)] = [], in collection: String = "/properties/"
   ) -> String {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 import SignalHTTP
 
-/// The server that a client verb talks to.
+/// The server that a client verb connects to.
 struct ServerURL: Equatable, Sendable, CustomStringConvertible {
   let endpoint: Endpoint
-  /// Whom to trust, and what to show; nil for the system's authorities and nothing.
+  /// The trusted authorities and the client certificate; nil for the system's authorities and no certificate.
   var tls: TLSContext?
 
   init(_ endpoint: Endpoint) { self.endpoint = endpoint }
 
-  /// Reads `http://host`, `https://host:port`, the same with a slash behind, or `unix:/path`.
+  /// Reads `http://host`, `https://host:port`, the same with a trailing slash, or `unix:/path`.
   ///
   /// - Throws: `Failure` with what is wrong; `source` names the flag or variable.
   init(_ text: String, from source: String) throws(Failure) {
@@ -20,13 +20,13 @@ struct ServerURL: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether both name the same server, whomever is trusted.
+  /// Whether both name the same server, whatever they trust.
   static func == (a: ServerURL, b: ServerURL) -> Bool { a.endpoint == b.endpoint }
 
   var description: String { endpoint.description }
 
-  /// Where a server listens that was started with the settings of this environment, as seen from this machine: without
-  /// TLS if it can be, because certificates are for names that others know.
+  /// The address of a server started with the settings of this environment, as seen from this machine: without TLS if
+  /// possible, because certificates are for public names.
   init(listeningWith settings: Settings) {
     let listeners = settings.listeners.filter { $0.redirect == nil }
     let nearest = listeners.first { !$0.endpoint.isSecured } ?? listeners.first ?? settings.listeners[0]

@@ -2,9 +2,9 @@
 import JSON
 import SignalStore
 
-/// Means as blocks of a line, and what is to be said beside it.
+/// Means drawn as block characters, with a summary.
 struct Sparkline {
-  /// Most blocks in a line; more go on in the next.
+  /// Maximum number of blocks in a line; more go on in the next.
   private static let width = 96
   private static let blocks = Array("▁▂▃▄▅▆▇█")
 
@@ -14,7 +14,7 @@ struct Sparkline {
   private var count: UInt64 = 0
   private var last: JSONText?
 
-  /// Takes a row of the server's answer (`docs/protocol.md` §2.11).
+  /// Adds a row of the server's response (`docs/protocol.md` §2.11).
   mutating func add(_ line: [UInt8]) throws(Failure) {
     guard let text = try? JSONText(validating: line, limits: ServerMessage.limits) else {
       throw Failure(.refused, "the server's history is not JSON")
@@ -30,7 +30,7 @@ struct Sparkline {
     last = row.isNull("last") ? nil : row.text("last")
   }
 
-  /// The drawing, line by line, and behind it least, greatest and last; or that there is nothing.
+  /// The drawing, line by line, followed by minimum, maximum and last value; or a line that says that there is nothing.
   var lines: [String] {
     guard !means.isEmpty else { return ["nothing is known of that time"] }
     let texts = last.map { "last \($0.description.printable)" }
@@ -43,12 +43,12 @@ struct Sparkline {
   private var drawing: [String] {
     let present = means.compactMap(\.mean)
     guard let low = present.min(), let high = present.max() else { return [] }
-    // The shortest distance is the step, as rows without anything are left out.
+    // The shortest distance is the step, as empty rows are left out.
     let step = zip(means, means.dropFirst()).map { $1.time - $0.time }.filter { $0 > 0 }.min() ?? 1
     var cells: [Character] = []
     var time = means[0].time
     for (next, mean) in means {
-      // Long holes are told by a few blanks.
+      // Long gaps are shown as a few blanks.
       let blanks = max(0, (next - time) / step)
       cells += Array(repeating: " ", count: Int(min(blanks, Int64(Self.width))))
       cells.append(mean.map { Self.block($0, low, high) } ?? " ")

@@ -2,7 +2,7 @@
 import ArgumentParser
 import SignalJournal
 
-/// Which folder a verb is about that reads or writes the files of a store.
+/// The folder option of verbs that read or write the files of a store.
 struct DataOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(

@@ -5,16 +5,16 @@ import SignalJournal
 import SignalStore
 import Synchronization
 
-/// The store that is served, and what keeps it.
+/// The store that is served, and its storage.
 struct ServedStore {
   let store: PropertyStore
-  /// Where it is kept, for people.
+  /// Where it is stored, for people.
   let place: String
   private let storage: Storage?
-  /// Of a folder that is only read: as long as it is there, nobody writes to it.
+  /// Of a read-only folder: while it exists, no other process writes to the folder.
   private let reading: (folder: Recovery, history: HistoryReader?)?
 
-  /// What properties were; nil when nothing is kept.
+  /// Past values of properties; nil when no history is kept.
   var series: (any SeriesSource)? { storage?.history ?? reading?.history }
 
   /// Opens the store: an empty one in memory, or what a folder holds.
@@ -52,7 +52,7 @@ struct ServedStore {
         restoring: replica, limits: settings.store, sink: storage.journal,
         holdingBackAfter: isHeldBack ? recovery.position : nil, ancestors: recovery.ancestry.ends,
         rules: configuration.rules, isClean: recovery.isClean,
-        // The last renewals may be lost; what was promised to live must not end early for that.
+        // The last renewals may be lost; no time to live may end early for that.
         grace: recovery.isClean ? .zero : grace
       ) { source throws(FormulaError) in try settings.live.keptFormula(source) }
       self.storage = storage
@@ -89,7 +89,7 @@ struct ServedStore {
     store.endEarlierConnections(settings.live)
   }
 
-  /// Writes what is left to be written.
+  /// Writes what has not been written yet.
   func close() throws(Failure) {
     withExtendedLifetime(reading?.folder) {}
     reading?.history?.close()
@@ -98,11 +98,11 @@ struct ServedStore {
   }
 }
 
-/// Keeps nothing, and lets nothing be written: what a store does by itself stays in memory.
+/// Keeps no records and refuses writes: what a store does by itself, such as expiry, stays in memory.
 private final class ReadOnlySink: RecordSink {
   private let revision: Revision
 
-  /// - Parameter revision: That of the last commit in the folder.
+  /// - Parameter revision: The revision of the last commit in the folder.
   init(_ revision: Revision) { self.revision = revision }
 
   func append(_ record: Record) {}
@@ -112,11 +112,11 @@ private final class ReadOnlySink: RecordSink {
   var status: StorageStatus? { StorageStatus(refusal: .readOnly, revision: revision) }
 }
 
-/// What the journal says, on its way to the store and the log.
+/// Forwards notifications of the journal to the store and the log.
 private final class Feed: Sendable {
   private struct State {
     var store: PropertyStore?
-    /// What was durable before there was a store to tell it.
+    /// The last position that became durable before the store was connected.
     var durable: UInt64 = 0
   }
 
@@ -129,7 +129,7 @@ private final class Feed: Sendable {
     self.endsOnFailure = endsOnFailure
   }
 
-  /// From now on the store is told.
+  /// From now on the store is notified.
   func begin(_ store: PropertyStore) {
     state.withLock { state in
       state.store = store
@@ -153,7 +153,7 @@ private final class Feed: Sendable {
       logger.error("no room for changes: writes are refused until there is", metadata: ["reason": "\(error)"])
     case .failed(let error):
       logger.critical("changes cannot be kept any more", metadata: ["reason": "\(error)"])
-      // Nothing has been told that is not on disk, and nothing can be told any more.
+      // Nothing has been sent that is not on disk, and nothing more can be sent.
       if endsOnFailure { ExitStatus.storage.end() }
       state.withLock { $0.store }?.announceFailure()
     }
@@ -161,7 +161,7 @@ private final class Feed: Sendable {
 }
 
 extension HistoryObserver {
-  /// Says in the log what becomes of the history.
+  /// Logs the notifications of the history.
   fileprivate static func log(_ logger: Logger) -> HistoryObserver {
     HistoryObserver(
       failed: { logger.critical("no history is kept any more", metadata: ["reason": "\($0)"]) },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import JSON
 
-/// One line of an export: a JSON object that says what it is by its members.
+/// One line of an export: a JSON object whose members determine its kind.
 ///
 ///     {"path":"a","value":1,"ttl":"59300ms"}
 ///     {"path":"f","formula":"properties['a'] * 2"}
@@ -75,7 +75,7 @@ enum ExportedItem: Equatable {
     guard let item = item(members) else {
       throw Fault(message: "it is no property, timer or kept message, as an export has them")
     }
-    // A member too many is a mistake that should not be without effect.
+    // An unknown member is a mistake that should not be ignored silently.
     let known = ["path", "value", "ttl", "formula", "timer", "every", "at", "after", "message", "signal"]
     guard tree.count(of: tree.root) == item.members, known.count(where: members.has) == item.members else {
       throw Fault(message: "it has members that do not belong together, or that an export has not")
@@ -83,7 +83,7 @@ enum ExportedItem: Equatable {
     return item
   }
 
-  /// How many members it is written with.
+  /// The number of members it is written with.
   private var members: Int {
     switch self {
     case .property(_, _, nil), .computed, .signal: 2
@@ -109,7 +109,7 @@ enum ExportedItem: Equatable {
     return .signal(path: path, message: message)
   }
 
-  /// Why a line is none of an export.
+  /// The reason a line is not a line of an export.
   struct Fault: Error, Equatable {
     let message: String
   }

@@ -7,10 +7,10 @@ import SignalStore
 struct Exporter {
   let client: ClientOptions
 
-  /// Calls a closure with the lines of an export, some at a time.
+  /// Calls a closure with the lines of an export, in batches.
   ///
-  /// Each page is of one moment, and what changes between two of them is as it is then: a copy of one moment is what
-  /// `backup` makes.
+  /// Each page is a snapshot, and a change between two pages is included or not accordingly: `backup` makes a
+  /// consistent copy.
   func run(_ write: ([[UInt8]]) throws(Failure) -> Void) throws(Failure) {
     let head = try client.request("HEAD", "/properties?limit=1")
     try write([ExportedItem.header(head.value("Signal-Revision") ?? "")])
@@ -25,7 +25,7 @@ struct Exporter {
     if let formula = members?.members("computed")?.string("formula") {
       return .computed(path: property.path, formula: formula)
     }
-    // What is left of it now: by the time of an import the clock has gone on.
+    // The remaining time: by the time of an import the clock has advanced.
     let ttl = members?.string("expires").flatMap { Timestamp($0) }.map { expires in
       "\(max(1, expires.milliseconds - Timestamp.now.milliseconds))ms"
     }
@@ -50,7 +50,7 @@ struct Exporter {
           if let every = timer.string("every") {
             return .timer(path: path, kind: "every", time: every, message: message)
           }
-          // One that fires once does so at that time, whenever it is imported.
+          // A one-shot timer fires at that time, whenever it is imported.
           return timer.string("next").map { .timer(path: path, kind: "at", time: $0, message: message) }
         })
       after = answer.string("next")
@@ -64,7 +64,7 @@ struct Exporter {
     do {
       let socket = try WebSocketClient(
         url.endpoint, target: PropertyTarget.make("", [(name: "signals", value: "**")], in: "/events"), tls: url.tls)
-      // Those that are kept come first, and then `live`.
+      // The kept messages come first, then `live`.
       while case .text(let bytes)? = try socket.receive(timeout: .seconds(60)) {
         guard let message = Members.body(bytes) else { continue }
         if message.string("type") == "live" { return items }

@@ -4,10 +4,10 @@ import Logging
 import SignalHTTP
 import SignalStore
 
-/// A server of a folder that nobody serves, for one verb: it listens on a socket that only this user can open, so that a
-/// folder and a running server are read and written in one way, with the same limits.
+/// A private server of a folder that is not being served, for one verb: it listens on a socket that only this user can
+/// open, so that a folder and a running server are read and written in one way, with the same limits.
 enum FolderServer {
-  /// Calls a closure with a server, and writes what is left to be written when it is done.
+  /// Calls a closure with a server, and writes everything to the folder when it returns.
   ///
   /// - Parameter isReadOnly: Nothing in the folder is changed.
   static func with(
@@ -17,7 +17,7 @@ enum FolderServer {
     defer { _ = unsafe rmdir(place) }
     let socket = place + "/socket"
     let settings = try settings(folder, isReadOnly, socket)
-    // What a start has to say goes where complaints go.
+    // Messages of the start go to the standard error.
     let logger = Logger(label: "signal-server") { _ in LineLogHandler(.text, LogLevel(.warning)) }
     let served = try ServedStore(settings, logger)
     let server = Server(settings.server, store: served.store, live: settings.live)

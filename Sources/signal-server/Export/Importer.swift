@@ -8,14 +8,14 @@ struct Importer {
   /// The items with the lines that they are on.
   typealias Items = [(line: Int, item: ExportedItem)]
 
-  /// Operations of one transaction, unless the server takes fewer, and about how many bytes.
+  /// Operations of one transaction, unless the server permits fewer, and approximate bytes.
   private static let batch = 500
   private static let batchBytes = 512 << 10
-  /// How long a disk is waited for that is slower than this, and how often.
+  /// The pause before each retry while the disk is too slow, and the number of retries.
   private static let patience = (pause: UInt32(20_000), attempts: 3000)
 
   let client: ClientOptions
-  /// The name of the file, for complaints.
+  /// The name of the file, for error messages.
   let source: String
 
   /// Reads all lines, so that nothing is written when one is wrong.
@@ -34,7 +34,7 @@ struct Importer {
     return items
   }
 
-  /// What an import has done.
+  /// The counts of an import.
   struct Tally {
     var properties = 0
     var timers = 0
@@ -44,13 +44,13 @@ struct Importer {
 
   /// Writes the items.
   ///
-  /// - Parameter replaces: Deletes the properties and timers that are not among them. Properties that have to become plain
-  ///   ones are deleted first, all others last.
+  /// - Parameter replaces: Deletes the properties and timers that are not among them. Properties that have to become
+  ///   plain ones are deleted first, all others last.
   func run(_ items: Items, replaces: Bool) throws(Failure) -> Tally {
     var tally = Tally()
     let (rest, obstacles) = replaces ? try others(than: items) : ([], [])
     tally.deleted += try transact(obstacles.map { (0, Self.deletion(of: $0)) })
-    // Formulas behind what they read, so that none is computed in vain.
+    // Formulas after their inputs, so that none is computed needlessly.
     tally.properties += try transact(items.compactMap { line, item in Self.setting(item).map { (line, $0) } })
     tally.properties += try transact(items.compactMap { line, item in Self.definition(item).map { (line, $0) } })
     for (line, item) in items {
@@ -73,9 +73,9 @@ struct Importer {
     return tally
   }
 
-  // MARK: What is there
+  // MARK: Existing items
 
-  /// The properties that are not among the items, and those that are computed and are to be plain.
+  /// The properties that are not among the items, and computed ones that are to become plain.
   private func others(than items: Items) throws(Failure) -> (rest: [String], obstacles: [String]) {
     var plain: Set<[UInt8]> = []
     var computed: Set<[UInt8]> = []
@@ -105,7 +105,7 @@ struct Importer {
     try Exporter(client: client).timers { timers throws(Failure) in
       for case .timer(let path, _, _, _) in timers where !kept.contains(Array(path.utf8)) { others.append(path) }
     }
-    // One that has fired for the last time meanwhile is gone as well.
+    // A timer that has fired for the last time meanwhile is gone as well.
     for path in others { _ = try client.exchange("DELETE", PropertyTarget.make(path, in: "/timers/")) }
     return others.count
   }
@@ -137,7 +137,7 @@ struct Importer {
     return text + rest + Array("}".utf8)
   }
 
-  /// Executes the operations, as many in one transaction as the server takes.
+  /// Executes the operations, as many in one transaction as the server permits.
   ///
   /// - Returns: How many there were.
   private func transact(_ operations: [(line: Int, text: [UInt8])]) throws(Failure) -> Int {
@@ -173,7 +173,7 @@ struct Importer {
     guard (200..<300).contains(response.status) else { throw refusal(response, line: line) }
   }
 
-  /// Sends a request, again while the disk is slower than this.
+  /// Sends a request, and retries while the disk is too slow.
   private func exchange(_ method: String, _ target: String, _ body: [UInt8]) throws(Failure) -> HTTPClientResponse {
     for _ in 0..<Self.patience.attempts {
       let response = try client.exchange(

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 import Glibc
 
-/// What the process ends with, so that scripts and supervisors can tell the reasons apart (BSD's sysexits).
+/// The exit status of the process, so that scripts and supervisors can tell the reasons apart (BSD's sysexits).
 enum ExitStatus: Int32, Sendable {
   /// All went well; also after Ctrl-C in `watch` and an orderly stop of `serve`.
   case success = 0
-  /// The server answered, and the answer is no.
+  /// The server refused the request.
   case refused = 1
   /// The command line is wrong.
   case usage = 64
-  /// What is in the folder of data, or in a backup, is not what was written, was written by a later version, or is not what
-  /// was asked for.
+  /// The folder of data, or a backup, is damaged, was written by a later version, or does not include what was
+  /// requested.
   case damaged = 65
   /// No server answers, or the connection broke.
   case unreachable = 69
@@ -28,7 +28,7 @@ enum ExitStatus: Int32, Sendable {
   func end() -> Never { exit(rawValue) }
 }
 
-/// An end of the process that somebody should be told about: one line and a status.
+/// A failure that ends the process: one line for the user, and a status.
 struct Failure: Error, Equatable, Sendable {
   let status: ExitStatus
   let message: String

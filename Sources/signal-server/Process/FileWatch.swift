@@ -3,10 +3,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Looks from time to time whether files have changed: by their times, sizes and places on the disk, so that also one that
-/// has been put in another's place is seen, whatever name leads to it.
+/// Polls whether files have changed: by their times, sizes and inodes, so that a replaced file is also detected,
+/// whatever name leads to it.
 final class FileWatch: Sendable {
-  /// How often it is looked.
+  /// The interval between two polls.
   static let interval = DispatchTimeInterval.seconds(30)
 
   private struct Stamp: Equatable {
@@ -25,7 +25,7 @@ final class FileWatch: Sendable {
     stamps = Mutex(paths.map(Self.stamp))
   }
 
-  /// Begins to look; it goes on for as long as what is returned is kept.
+  /// Starts polling, for as long as the returned object is retained.
   ///
   /// - Parameter changed: Called on a thread of Dispatch.
   static func begin(
@@ -51,7 +51,7 @@ final class FileWatch: Sendable {
 
   private static func stamp(_ path: String) -> Stamp? {
     var status = stat()
-    // The system fills in the structure and keeps nothing.
+    // The system fills in the structure and retains nothing.
     guard unsafe stat(path, &status) == 0 else { return nil }
     return Stamp(
       device: status.st_dev, number: status.st_ino, size: status.st_size, seconds: status.st_mtim.tv_sec,

@@ -7,7 +7,7 @@ import Synchronization
 enum ProcessSignals {
   private static let ending = [SIGINT, SIGTERM]
 
-  /// Makes each of them end the process with success, as it is how `watch` ends.
+  /// Makes each of them end the process with success, the normal end of `watch`.
   static func makeSuccess() {
     for number in ending {
       // The handler is a function without context, and `_exit` is one of the few that may be called in it.
@@ -15,7 +15,7 @@ enum ProcessSignals {
     }
   }
 
-  /// Makes each of them end the process with success, behind some last words.
+  /// Makes each of them end the process with success, after a final callback.
   static func makeSuccess(telling lastWords: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
     listen(to: ending) { _ in
       lastWords()
@@ -26,9 +26,9 @@ enum ProcessSignals {
   /// Calls `stop` at the first of them, on a queue of its own; the second one ends the process at once, with the status
   /// that a shell gives to a process it killed.
   ///
-  /// When it returns, the sources listen: whoever is told after it that the server is there can end it. They replace the
-  /// handling of the signal as they begin to, and until then it ends the process as usual. Ignoring it meanwhile would
-  /// lose it.
+  /// When it returns, the sources are active: a caller that learns of the server after that can end it. They replace
+  /// the handling of the signal when they are activated, and until then it ends the process as usual. Ignoring it
+  /// meanwhile would lose it.
   static func drain(_ stop: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
     let count = Count()
     return listen(to: ending) { number in
@@ -38,9 +38,10 @@ enum ProcessSignals {
   }
 
   /// Calls `reload` at each SIGHUP, on a queue of its own, instead of the end of the process: what supervisors send for
-  /// "read your settings anew", and a terminal when it is closed.
+  /// "reload your settings", and a terminal when it is closed.
   ///
-  /// When it returns, the source listens. A process that was started with SIGHUP ignored (`nohup`) goes on ignoring it.
+  /// When it returns, the source is active. A process that was started with SIGHUP ignored (`nohup`) continues to
+  /// ignore it.
   static func hangUp(_ reload: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
     listen(to: [SIGHUP]) { _ in reload() }
   }
@@ -67,14 +68,14 @@ enum ProcessSignals {
     _ = signal(SIGPIPE, SIG_IGN)
   }
 
-  /// How many have come.
+  /// The number of signals received.
   private final class Count: Sendable {
     private let value = Atomic(0)
     func next() -> Int { value.add(1, ordering: .relaxed).newValue }
   }
 }
 
-/// Waiting, for a thread that has nothing else to do.
+/// Blocking waits, for a thread that has nothing else to do.
 enum ProcessClock {
   /// Waits that long.
   static func sleep(_ duration: Duration) {

@@ -3,8 +3,8 @@ import Glibc
 
 /// The process's standard streams.
 ///
-/// Every line is one system call: whole when others write, too, and never buffered, so
-/// that whoever waits for a line has it.
+/// Every line is one system call: never interleaved with other writers, and never buffered, so that a reader that waits
+/// for a line receives it at once.
 enum Terminal {
   /// Writes a line to the standard output.
   static func print(_ line: String) { write(Array((line + "\n").utf8), to: STDOUT_FILENO) }
@@ -84,7 +84,7 @@ enum Terminal {
     }
   }
 
-  /// Writes bytes to the standard output, and fails when that fails, unlike what is for people.
+  /// Writes bytes to the standard output, and throws on failure, unlike output for people.
   static func send(_ bytes: some Collection<UInt8>) throws(SystemFailure) { try send(bytes, to: STDOUT_FILENO) }
 
   private static func send(_ bytes: some Collection<UInt8>, to descriptor: Int32) throws(SystemFailure) {
@@ -114,14 +114,14 @@ enum Terminal {
       if count > 0 {
         rest = rest.dropFirst(count)
       } else if errno != EINTR {
-        // Nobody is left to be told that nobody reads.
+        // There is no reader left to report the error to.
         return
       }
     }
   }
 }
 
-/// A system call that failed, in the system's own words.
+/// A system call that failed, with the system's message.
 struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertible {
   let code: Int32
 

@@ -3,15 +3,15 @@ import ArgumentParser
 
 /// An argument that may begin with a minus and a digit, such as the value -5.
 ///
-/// The parser of arguments would take it for an option, so it is handed through behind a character that no argument can
-/// hold.
+/// The argument parser would take it for an option, so it is passed through with a prefix character that no argument
+/// can contain.
 struct Word: ExpressibleByArgument, Equatable {
   private static let mark: Character = "\0"
 
   /// The argument as it was given.
   let text: String
 
-  /// Takes what comes out of the parser.
+  /// Removes the mark from an argument of the parser.
   init(argument: String) { text = argument.filter { $0 != Self.mark } }
 
   /// The arguments with a mark before each minus and digit, as they go into the parser.

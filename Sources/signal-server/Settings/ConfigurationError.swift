@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A reason not to start: the operator's to mend.
+/// A reason not to start, to be fixed by the operator.
 ///
 /// Its description is one line that names the setting, where the value came from and, for a name that is not known,
 /// the nearest one that is.
@@ -75,7 +75,7 @@ enum ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
     nearest.map { "; did you mean \($0)?" } ?? otherwise
   }
 
-  /// The text in quotes, on one line and of bounded length: it is the operator's, but may have come from anywhere.
+  /// The text in quotes, on one line and of bounded length: it was given by the operator, but may come from anywhere.
   private func quoted(_ text: String) -> String {
     let limit = 80
     return "'\(String(text.prefix(limit)).printable)\(text.count > limit ? "…" : "")'"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import SignalHTTP
 
-/// Why a text names no server, in words that go on behind it: "is not a URL …".
+/// The reason a text names no server, as a phrase to follow it: "is not a URL …".
 struct EndpointError: Error, Equatable {
   let reason: String
 
@@ -9,7 +9,7 @@ struct EndpointError: Error, Equatable {
 }
 
 extension Endpoint {
-  /// Reads `http://host`, `https://host:port`, the same with a slash behind, or `unix:/path`.
+  /// Reads `http://host`, `https://host:port`, the same with a trailing slash, or `unix:/path`.
   ///
   /// - Parameter lowestPort: 0 where the system may pick one.
   init(_ text: String, lowestPort: Int) throws(EndpointError) {
@@ -52,6 +52,6 @@ extension Endpoint {
     self = isSecured ? .tls(host: String(rest), port: port) : .tcp(host: String(rest), port: port)
   }
 
-  /// What fits into an address of the system, with the zero at its end.
+  /// The maximum path length of a socket address, without its terminating zero.
   private static let mostPathBytes = 107
 }

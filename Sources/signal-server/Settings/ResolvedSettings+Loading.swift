@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 extension ResolvedSettings {
-  /// Reads the file that a flag or `SIGNAL_CONFIG` names, if any, and puts environment and flags on top.
+  /// Reads the file that a flag or `SIGNAL_CONFIG` names, if any, then applies environment and flags.
   ///
-  /// There is no file that is looked for by itself: what a server runs with can be told from how it was started.
+  /// No file is searched for by default: how a server was started shows what it runs with.
   ///
   /// - Parameters:
   ///   - file: the value of `--config`.
@@ -34,7 +34,7 @@ extension ResolvedSettings {
     return (path, .environment("SIGNAL_CONFIG"))
   }
 
-  /// The settings as a file that holds them, with the source of each value behind it.
+  /// The settings as a file that holds them, with the source after each value.
   var listing: String {
     var lines: [(text: String, source: String)] = []
     var group = ""

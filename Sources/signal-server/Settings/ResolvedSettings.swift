@@ -4,13 +4,13 @@ import SignalHTTP
 
 /// The settings of one start, and where each value came from.
 ///
-/// Later sources win: defaults, file, environment, flags. Anything that cannot be meant, an unknown name, a value of
+/// Later sources win: defaults, file, environment, flags. Any mistake, such as an unknown name or a value of
 /// the wrong type or out of range, stops the start: a typo that silently becomes a default is found in production.
 struct ResolvedSettings: Equatable, Sendable {
   private(set) var settings = Settings()
   private var sources: [String: SettingSource] = [:]
 
-  /// Puts the sources on top of the defaults, in their order.
+  /// Applies the sources to the defaults, in order.
   init(
     file: SettingsFile? = nil, environment: [String: String] = [:], flags: [String] = []
   ) throws(ConfigurationError) {
@@ -60,14 +60,14 @@ struct ResolvedSettings: Equatable, Sendable {
 
   private mutating func apply(environment: [String: String]) throws(ConfigurationError) {
     let byVariable = Dictionary(uniqueKeysWithValues: Settings.table.map { ($0.variable, $0) })
-    // In a fixed order, so that of two mistakes always the same one is told.
+    // In a fixed order, so that of two mistakes always the same one is reported.
     for (name, text) in environment.sorted(by: { $0.key < $1.key }) {
       guard name.hasPrefix(Setting.variablePrefix), !Self.isForeign(name, text) else { continue }
       guard let setting = byVariable[name] else {
         let nearest = Self.nearest(to: String(name.dropFirst(Setting.variablePrefix.count)))
         throw .unknownVariable(name, nearest: nearest?.variable)
       }
-      // A container image says where to listen; that it shall not is said by an empty variable.
+      // A container image says where to listen; an empty variable cancels that.
       if setting.name == "host", text.isEmpty { continue }
       try assign(setting.isList ? Self.items(of: text) : [text], to: setting, from: .environment(name))
     }
@@ -118,9 +118,9 @@ struct ResolvedSettings: Equatable, Sendable {
     }
   }
 
-  // MARK: Together
+  // MARK: Combinations
 
-  /// Checks what no single value can tell.
+  /// Checks rules that involve several settings.
   private func checkTogether() throws(ConfigurationError) {
     if !settings.listen.isEmpty {
       for name in ["host", "port"] {
@@ -173,7 +173,7 @@ struct ResolvedSettings: Equatable, Sendable {
     }
   }
 
-  /// Two settings that do not go together; the source told is that of the first that was set.
+  /// Two contradicting settings; the reported source is that of the first that was set.
   private func contradiction(
     _ name: String, _ other: String, _ relation: String, _ reason: String
   ) -> ConfigurationError {

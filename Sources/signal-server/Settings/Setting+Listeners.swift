@@ -100,7 +100,7 @@ extension ListenerConfiguration {
     }
   }
 
-  /// What stands behind a name in a group.
+  /// The values of a name in a group.
   private static func texts(
     of entry: SettingsFile.Entry, _ name: String, _ groups: SettingsFile.Groups
   ) throws(ConfigurationError) -> [String] {

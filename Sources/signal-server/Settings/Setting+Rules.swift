@@ -5,7 +5,7 @@ import SignalStore
 extension Setting {
   /// Rules of what is kept over time: a line for each, such as `sensors/** raw 24h, 1m 30d`.
   ///
-  /// Where commas separate the items of a list, a rule goes on with those that are one more length: `1m 30d`.
+  /// Where commas separate the items of a list, a rule continues with items that are another length: `1m 30d`.
   static func history(_ name: String, _ field: Field<[HistoryRule]>, _ summary: String) -> Setting {
     rules(
       name, field, "a list of rules such as \"sensors/** raw 24h, 1m 30d, 1h 2y\"", summary,

@@ -8,7 +8,7 @@ import SignalHTTP
 struct Setting: Sendable {
   /// The key in the file, groups joined with dots: `http.head-bytes`.
   let name: String
-  /// The values it takes, as a noun phrase that fits behind "is not" and "expected".
+  /// The values it takes, as a noun phrase that fits after "is not" and "expected".
   let expected: String
   /// What it bounds or chooses, in one line for `--help`.
   let summary: String
@@ -24,7 +24,7 @@ struct Setting: Sendable {
   let texts: @Sendable (Settings) -> [String]
   /// Takes the value from other settings.
   let copy: @Sendable (_ source: Settings, _ target: inout Settings) -> Void
-  /// Whether a server that runs goes on with the value that it has been started with.
+  /// Whether a running server keeps the value that it was started with.
   private(set) var needsRestart = false
 
   /// The same, of which a running server takes no other value.
@@ -208,7 +208,7 @@ extension Setting {
       texts: { $0[keyPath: field] }, copy: { $1[keyPath: field] = $0[keyPath: field] })
   }
 
-  /// Whether the text is what a browser would send: scheme, host and port in lower case, and nothing behind them.
+  /// Whether the text is what a browser would send: scheme, host and port in lower case, and nothing after them.
   static func isOrigin(_ text: String) -> Bool {
     let (letters, digits) = ("abcdefghijklmnopqrstuvwxyz", "0123456789")
     // Not only the web's own schemes: extensions and applications have theirs.

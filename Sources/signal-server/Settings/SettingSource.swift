@@ -2,7 +2,7 @@
 
 /// Where a value of a setting came from, in the words an operator finds it by.
 enum SettingSource: Equatable, Sendable, CustomStringConvertible {
-  /// Nobody set it.
+  /// The built-in default.
   case builtIn
   /// A line of the settings file, counted from one.
   case file(String, line: Int)

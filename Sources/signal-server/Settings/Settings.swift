@@ -56,9 +56,9 @@ struct Settings: Equatable, Sendable {
   struct Data: Equatable, Sendable {
     /// The folder; empty when a restart forgets everything.
     var dir = ""
-    /// How much later than it is told a change is on disk; zero when nothing is told before it is.
+    /// The longest delay from sending a change to its sync; zero when nothing is sent before it is on disk.
     var sync = Duration.zero
-    /// Most bytes of changes that wait to be written.
+    /// Maximum number of bytes of changes that wait to be written.
     var queueBytes = JournalLimits().queueBytes
     /// Nothing is written to the folder, and writes are refused.
     var readOnly = false
@@ -303,7 +303,7 @@ extension Settings {
     .bytes("store.segment-bytes", \.live.paths.segmentBytes, 1...1 << 16, "one segment of a path"),
   ]
 
-  /// Long enough to be met by somebody, short enough to be a timeout.
+  /// Long enough to be met in practice, short enough to be a timeout.
   private static let anyTimeout = Duration.milliseconds(10)...Duration.seconds(24 * 3600)
 
   private static let anyPace = Duration.milliseconds(1)...Duration.seconds(24 * 3600)

@@ -4,13 +4,13 @@ import SignalHTTP
 import Synchronization
 
 extension Settings {
-  /// What becomes of a server that runs with these settings when it is given others.
+  /// The effect of new settings on a server that runs with these.
   struct Reload: Equatable {
-    /// The settings that hold from now on.
+    /// The settings that apply from now on.
     var settings: Settings
-    /// Those that have another value now, by name.
+    /// The names of the settings that have changed.
     var changed: [String] = []
-    /// Those that differ and would need a restart, by name.
+    /// The names of the settings that differ and need a restart.
     var needRestart: [String] = []
   }
 
@@ -29,7 +29,7 @@ extension Settings {
   }
 }
 
-/// Reads the settings of a running server anew, and says in the log what came of it.
+/// Reloads the settings of a running server, and logs the result.
 final class SettingsReload: Sendable {
   private let current: Mutex<Settings>
   private let read: @Sendable () throws(ConfigurationError) -> Settings?
@@ -37,9 +37,9 @@ final class SettingsReload: Sendable {
   private let logger: Logger
 
   /// - Parameters:
-  ///   - settings: What the server runs with.
+  ///   - settings: The settings that the server runs with.
   ///   - read: Reads all sources; nil when no file is among them, so that nothing can have changed.
-  ///   - apply: Gives the server other settings, and lets it read its certificates anew.
+  ///   - apply: Applies settings to the server, and makes it reload its certificates.
   init(
     _ settings: Settings, logger: Logger, read: @escaping @Sendable () throws(ConfigurationError) -> Settings?,
     apply: @escaping @Sendable (Settings) throws(TLSError) -> Void
@@ -50,7 +50,7 @@ final class SettingsReload: Sendable {
     self.apply = apply
   }
 
-  /// Lets the server read its certificates anew, under the settings that it has.
+  /// Makes the server reload its certificates, with its present settings.
   func readCertificates() {
     do throws(TLSError) {
       try current.withLock { current throws(TLSError) in try apply(current) }
@@ -60,7 +60,7 @@ final class SettingsReload: Sendable {
     }
   }
 
-  /// Takes over what is new and right as a whole; otherwise everything stays as it is.
+  /// Applies the new settings if all are valid; otherwise everything stays unchanged.
   func run() {
     let new: Settings?
     do throws(ConfigurationError) {
@@ -69,7 +69,7 @@ final class SettingsReload: Sendable {
       logger.error("the settings stay as they are: \(error)")
       return
     }
-    // One at a time, and those that cannot be used change nothing.
+    // One at a time, and invalid settings change nothing.
     let reload: Settings.Reload
     do throws(TLSError) {
       reload = try current.withLock { current throws(TLSError) in

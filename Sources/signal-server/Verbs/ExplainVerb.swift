@@ -3,7 +3,7 @@ import ArgumentParser
 import JSON
 import SignalHTTP
 
-/// `signal-server explain`: tells what an expression means to the server.
+/// `signal-server explain`: shows how the server interprets an expression.
 struct ExplainVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",

@@ -97,7 +97,7 @@ struct ServeVerb: AsyncParsableCommand {
     logger.info("stopped")
   }
 
-  /// What the server takes of the settings; with the level `debug` it is observed.
+  /// The configuration of the server from the settings; with the level `debug` its events are logged.
   private static func configuration(_ settings: Settings, _ logger: Logger) -> ServerConfiguration {
     var configuration = settings.server
     configuration.memoryObserver = { shortage in
@@ -112,7 +112,7 @@ struct ServeVerb: AsyncParsableCommand {
     return configuration
   }
 
-  /// Says when certificates end, and what is to be known of them.
+  /// Logs when certificates expire, and warnings about them.
   private static func tellCertificates(of server: Server, _ logger: Logger) {
     for certificate in server.certificates {
       let left = certificate.end - Timestamp.now.milliseconds / 1000

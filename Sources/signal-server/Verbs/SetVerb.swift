@@ -116,7 +116,7 @@ enum SetValue {
   /// - Parameters:
   ///   - source: what the user gave.
   ///   - isText: whether it is text, which becomes a string.
-  ///   - isInput: whether it came from the standard input, where the line end behind text is not part of it.
+  ///   - isInput: whether it came from the standard input, where the line end after text is not part of it.
   /// - Throws: `Failure` when it is not JSON, with how to quote it if that was meant.
   static func json(from source: [UInt8], isText: Bool, isInput: Bool) throws(Failure) -> JSONText {
     if isText {

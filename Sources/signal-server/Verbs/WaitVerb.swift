@@ -26,7 +26,7 @@ struct WaitVerb: ParsableCommand {
 
   @OptionGroup var client: ClientOptions
 
-  /// One request waits at most so long, which no server or proxy in between should mind.
+  /// The longest wait of one request, short enough for servers and proxies in between.
   private static let share = Duration.seconds(20)
 
   func run() throws {
@@ -40,7 +40,7 @@ struct WaitVerb: ParsableCommand {
     let end = limit.map { ContinuousClock.now + $0 }
     var cursor = since
     if cursor == nil, until == nil {
-      // From what is there now, or is not.
+      // Start from the current value, or its absence.
       let response = try client.exchange("HEAD", PropertyTarget.make(path.text))
       guard response.status == 200 || response.status == 404 else {
         throw Failure(.refused, response.refusal(about: path.text))

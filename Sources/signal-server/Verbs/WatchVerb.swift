@@ -100,7 +100,7 @@ struct WatchVerb: ParsableCommand {
   }
 }
 
-/// Where to resume, for whoever ends the process.
+/// The last cursor, to print when the process ends.
 private final class LastCursor: Sendable {
   private let state = Mutex<String?>(nil)
 

@@ -10,16 +10,16 @@ protocol LiveLink: AnyObject {
   func receive(within timeout: Duration) throws(LinkFailure) -> [UInt8]?
 }
 
-/// Why there is no connection, or none any more.
+/// The reason there is no connection, or no longer one.
 enum LinkFailure: Error, Equatable, Sendable {
-  /// Nobody answers, or the connection broke: worth another try.
+  /// There is no answer, or the connection broke: worth a retry.
   case broken(String)
   /// The upgrade was answered with an HTTP status and a problem.
   case refused(status: Int, text: String)
   /// The server closed with a code of docs/protocol.md §7, or with none.
   case closed(code: CloseCode?, reason: String)
 
-  /// Whether the server, or the lack of one, leaves hope that a new connection will do.
+  /// Whether a new connection may succeed.
   var invitesReconnect: Bool {
     switch self {
     case .broken: true

@@ -17,9 +17,9 @@ enum ServerMessage: Equatable, Sendable {
   case live(revision: UInt64)
   /// The present cursor of a quiet subscription.
   case bookmark(revision: UInt64)
-  /// Events were left out, and those that were not follow, if there are `more`; the revision is that of the last.
+  /// Events were dropped; the remaining ones follow, if there are `more`; the revision is that of the last.
   case gap(revision: UInt64, count: UInt64, isSlow: Bool, more: Bool)
-  /// What is known is void, a snapshot follows.
+  /// The known state is invalid, a snapshot follows.
   case reset
   /// The answer to a ping, and whatever a later server may add.
   case other
@@ -61,19 +61,19 @@ enum ServerMessage: Equatable, Sendable {
     }
   }
 
-  /// Whatever a server may be set to send: two values of the largest size there is, nested as deeply as there is.
+  /// The limits of any server: two values of the maximum size, nested to the maximum depth.
   static let limits = JSONLimits(bytes: JSONLimits.bytesCeiling, depth: 2048, digits: .max)
 }
 
-/// A change as it is told to a subscriber.
+/// A change as it is sent to a subscriber.
 struct WatchedChange: Equatable, Sendable {
-  /// What became of the property, seen through the filter.
+  /// The kind of change, as seen through the filter.
   enum Kind: Sendable {
     /// It has a new value.
     case set
-    /// It is no more.
+    /// It was deleted.
     case deleted
-    /// It is no more, because its time to live was over.
+    /// It expired.
     case expired
     /// It has a value that does not match the filter.
     case left
@@ -97,7 +97,7 @@ struct WatchedChange: Equatable, Sendable {
   /// Whether the value before did not match the filter.
   let entered: Bool
   let revision: UInt64
-  /// When it happened, as it was written; empty when that is not told.
+  /// When it happened, as it was written; empty when it was not sent.
   let time: String
   /// Whether more of the same transaction follows.
   let more: Bool

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import JSON
 
-/// What the user of `watch` asked for, and the command of the live protocol that asks the server for it.
+/// The options of `watch`, and the command of the live protocol that requests them.
 struct SubscribeCommand: Equatable, Sendable {
   var patterns: [String]
   /// Whether the patterns are those of signals.
@@ -11,11 +11,11 @@ struct SubscribeCommand: Equatable, Sendable {
   var initial = true
   /// Whether events hold the value before.
   var oldValue = true
-  /// Whether what stops matching is told; nil leaves it to the server.
+  /// Whether exits from the filter are sent; nil leaves it to the server.
   var exit: Bool?
   /// Where to resume.
   var since: String?
-  /// What happens when we are slower than the changes; nil leaves it to the server.
+  /// The mode of delivery when this client lags; nil leaves it to the server.
   var mode: String?
   /// Events per second and path.
   var maxRate: Double?

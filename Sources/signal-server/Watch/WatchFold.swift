@@ -12,15 +12,15 @@ import JSON
 ///                │ ok, not recovered; reset                      │
 ///                └────────────────────▶ snapshot ─────── live ───┘
 struct WatchFold: Sendable {
-  /// What is there to be told about one property.
+  /// A line to print about one property.
   enum Line: Equatable, Sendable {
-    /// It has this value, which is news only to us.
+    /// It has this value, in a snapshot.
     case present(path: String, value: JSONText)
     /// It was set; `old` is nil when there was none or it is not known.
     case set(path: String, old: JSONText?, new: JSONText, entered: Bool)
     /// It is gone.
     case deleted(path: String, old: JSONText?)
-    /// It is gone, because its time to live was over.
+    /// It has expired.
     case expired(path: String, old: JSONText?)
     /// A message has come through this signal.
     case signal(path: String, message: JSONText)
@@ -40,7 +40,7 @@ struct WatchFold: Sendable {
   /// Paths compare by their bytes: two that differ only in composition are two properties.
   private typealias Path = [UInt8]
 
-  /// Where to resume, in the form of `since`; nil before there is a point that is certain.
+  /// Where to resume, in the form of `since`; nil before a point is certain.
   private(set) var cursor: String?
   private let asksForInitial: Bool
   private let reportsVanished: Bool
@@ -49,17 +49,17 @@ struct WatchFold: Sendable {
   private var phase = Phase.idle
   private let keepsState: Bool
   private var known: [Path: JSONText] = [:]
-  /// The paths of the snapshot under way.
+  /// The paths of the current snapshot so far.
   private var seen: Set<Path> = []
   private var hasBeenLive = false
-  /// What was printed of a transaction, or behind a gap, and is not covered by the cursor yet.
+  /// What was printed of a transaction, or after a gap, and is not covered by the cursor yet.
   private var printed: [Path: UInt64] = [:]
 
   /// - Parameters:
   ///   - cursor: where the user wants to resume.
   ///   - initial: whether the first subscription asks for the present state.
   ///   - filter: what the subscription lets through.
-  ///   - keepsState: whether values are remembered; without, a snapshot is told whole each time.
+  ///   - keepsState: whether values are remembered; without, each snapshot is printed completely.
   init(cursor: String? = nil, initial: Bool = true, filter: Filter = .none, keepsState: Bool = true) {
     self.cursor = cursor
     asksForInitial = initial
@@ -74,9 +74,9 @@ struct WatchFold: Sendable {
     case none
     /// A condition on the value: it no longer matches, or was deleted.
     case state
-    /// The same, and nobody wants to know.
+    /// The same, but exits are not printed.
     case stateWithoutExit
-    /// A condition on the change: nothing.
+    /// A condition on the change: it means nothing.
     case transition
   }
 
@@ -97,7 +97,7 @@ struct WatchFold: Sendable {
     seen = []
   }
 
-  /// What is known is void; a snapshot follows.
+  /// The known state is invalid; a snapshot follows.
   mutating func reset() {
     printed = [:]
     phase = .snapshot
@@ -141,12 +141,12 @@ struct WatchFold: Sendable {
     }
   }
 
-  /// Takes note of a value; gives back the one before.
+  /// Stores a value; returns the previous one.
   private mutating func remember(_ value: JSONText, at path: Path) -> JSONText? {
     keepsState ? known.updateValue(value, forKey: path) : nil
   }
 
-  /// The snapshot, or what was missed, is complete as of the revision; what is left to say of it.
+  /// The snapshot, or what was missed, is complete as of the revision; returns the remaining lines.
   mutating func live(revision: UInt64) -> [Line] {
     defer {
       phase = .live
@@ -163,7 +163,7 @@ struct WatchFold: Sendable {
     }
   }
 
-  /// Where to resume behind a message, which has not been taken yet; nil when it gives no such point (rule 4).
+  /// Where to resume after a message, which has not been handled yet; nil when it gives no such point (rule 4).
   func cursor(behind message: ServerMessage) -> String? {
     switch message {
     case .change(let change):
@@ -175,6 +175,6 @@ struct WatchFold: Sendable {
     }
   }
 
-  /// A quiet subscription's cursor has moved on.
+  /// The cursor of a quiet subscription has advanced.
   mutating func bookmark(revision: UInt64) { cursor = "\(epoch).\(revision)" }
 }

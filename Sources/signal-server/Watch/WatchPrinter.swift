@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 import JSON
 
-/// Writes what `watch` has to tell as one line per event, for people.
+/// Formats the events of `watch`, one line each, for people.
 ///
 ///     08:15:02.114  kitchen/temperature  21.5
 ///     08:15:09.870  kitchen/temperature  21.5  → 22.0
 ///     08:16:31.002  attic/temperature    23.0  → 20.0  (left)
 ///     08:17:00.551  attic/temperature    20.0  → (deleted)
 ///
-/// Columns are as wide as the widest so far, within a bound: lines come one by one, and none waits for the next. What is
-/// there at the beginning comes at once, and is made room for before its first line.
+/// Columns are as wide as the widest so far, within a bound: lines are printed one by one, and none waits for the next.
+/// The initial snapshot comes at once, and the columns are sized for it before its first line.
 struct WatchPrinter: Sendable {
   /// How it looks.
   struct Style: Sendable {

@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: MIT
 import SignalHTTP
 
-/// The work of `signal-server watch`: subscribes, prints what it is told, and comes back after a broken connection to
-/// where it was.
+/// The work of `signal-server watch`: subscribes, prints the events, and resumes after a broken connection.
 struct Watcher {
-  /// What goes to the standard output.
+  /// The format of the standard output.
   enum Output: Sendable {
     /// A line per event, for people.
     case lines(WatchPrinter.Style = WatchPrinter.Style(), tellsAll: Bool = false)
-    /// Each event as it came, one per line, with the cursor to resume from behind it.
+    /// Each event as it came, one per line, followed by the cursor to resume from.
     case events
 
     fileprivate var isEvents: Bool { if case .events = self { true } else { false } }
-    /// Whether somebody looks on who wants to know what else there is: cursors, and what was left out as asked for.
+    /// Whether to print more for an observing user: cursors, and the number of events dropped on request.
     fileprivate var tellsAll: Bool { if case .lines(_, true) = self { true } else { false } }
   }
 
-  /// What the process around it gives to it.
+  /// The dependencies provided by the process.
   struct Surroundings {
     /// Makes a connection.
     var connect: () throws(LinkFailure) -> any LiveLink
     /// Writes a line to the standard output.
     var print: ([UInt8]) -> Void
-    /// Tells the user what is not output.
+    /// Prints a message to the user that is not output.
     var complain: (String) -> Void
     var sleep: (Duration) -> Void
     /// A number from 0 to 1.
     var random: () -> Double
-    /// Takes note of where to resume.
+    /// Records where to resume.
     var note: (String?) -> Void = { _ in }
 
-    /// Those of this process, with connections to a server.
+    /// The surroundings of this process, with connections to a server.
     static func process(_ url: ServerURL) -> Surroundings {
       Surroundings(
         connect: { () throws(LinkFailure) in try WebSocketLink(url) },
@@ -51,12 +50,12 @@ struct Watcher {
   /// Lines of a snapshot that wait for the next ones, so that all are aligned.
   private var held: [(line: WatchFold.Line, time: String)] = []
   private var filter: WatchFold.Filter
-  /// Whether a server has granted the subscription once; only then is it worth coming back.
+  /// Whether a server has granted the subscription once; only then is it worth reconnecting.
   private var isEstablished = false
-  /// Failed attempts since the last time all was well.
+  /// Failed attempts since the last working connection.
   private var failures = 0
 
-  /// How long a server may be silent before it is asked whether it is there, and then how long it may take.
+  /// How long a server may be silent before it is pinged, and then the timeout of its answer.
   static let silence = Duration.seconds(30)
   static let patience = Duration.seconds(10)
   /// How many lines of a snapshot wait for each other.
@@ -73,7 +72,7 @@ struct Watcher {
     case (_, _) where command.isForSignals: filter = .none
     case (_, false?): filter = .stateWithoutExit
     case (_, _):
-      // Asking for exits tells which kind of filter it is: the server refuses them for one on the change.
+      // Requesting exits reveals the kind of the filter: the server refuses them for one on the change.
       filter = .state
       self.command.exit = true
     }
@@ -99,7 +98,7 @@ struct Watcher {
           throw Failure(.refused, failure.text)
         }
         if failures == 0 { surroundings.complain("\(failure.text); reconnecting") }
-        // Too slow is no reason to wait: what was missed is sent at once.
+        // A connection closed for lagging can resume at once: what was missed is sent immediately.
         if failures > 0 || !failure.isTooSlow {
           surroundings.sleep(Backoff().delay(after: failures + 1, random: surroundings.random()))
         }
@@ -114,7 +113,7 @@ struct Watcher {
   private mutating func follow(_ link: any LiveLink) throws -> Bool {
     var command = command
     if command.isForSignals {
-      // There is nothing to resume; what is kept has been told at the first time.
+      // There is nothing to resume; the kept messages were printed the first time.
       if isEstablished { command.initial = false }
     } else {
       command.since = fold.cursor
@@ -144,7 +143,7 @@ struct Watcher {
     }
   }
 
-  /// Takes one message; true when enough has been printed.
+  /// Handles one message; true when enough has been printed.
   private mutating func take(_ message: ServerMessage, _ bytes: [UInt8]) throws(Failure) -> Bool {
     switch message {
     case .hello(let epoch): fold.begin(epoch: epoch)
@@ -188,7 +187,7 @@ struct Watcher {
     return false
   }
 
-  /// What a subscription has come to: it is live.
+  /// Reports the cursor of a subscription that is live.
   private func tellCursor(_ bytes: [UInt8]) {
     surroundings.note(fold.cursor)
     if output.isEvents {
@@ -238,7 +237,7 @@ struct Watcher {
 }
 
 extension [UInt8] {
-  /// An object with a member `cursor` behind the others, if there is one to add.
+  /// The object with a member `cursor` appended, if there is one.
   fileprivate func adding(cursor: String?) -> [UInt8] {
     guard let cursor, last == UInt8(ascii: "}") else { return self }
     return dropLast() + Array(#","cursor":"\#(cursor)"}"#.utf8)
