@@ -11,7 +11,7 @@ public enum ChangeOperation: Sendable, Hashable, CaseIterable {
   /// It ended with its time to live: `'expire'`.
   case expire
 
-  /// The texts, one behind the other.
+  /// The texts, concatenated.
   static let texts = Array("setdeleteexpire".utf8)
 
   var range: Range<Int> {
@@ -65,8 +65,8 @@ public struct Activation: Sendable {
 
   /// Answers for the environment's lookup: the value for a key, or nil when there is none.
   ///
-  /// Called at most once for each of ``Program/lookupKeys`` in an evaluation, and only for those that decide. Without it,
-  /// using the lookup is the error ``EvaluationError/Reason/unboundVariable``.
+  /// Called at most once for each of ``Program/lookupKeys`` in an evaluation, and only for those that decide. Without
+  /// it, using the lookup is the error ``EvaluationError/Reason/unboundVariable``.
   public var lookup: (@Sendable (String) -> JSONTree?)? {
     get { further.lookup }
     set { further.lookup = newValue }
@@ -100,7 +100,7 @@ public struct Activation: Sendable {
       path: path, value: value, oldValue: oldValue, revision: revision, op: op, milliseconds: milliseconds)
   }
 
-  /// Turns this into another change, in place: for whoever evaluates programs over one change after the other.
+  /// Replaces the change in place, for evaluating programs over many changes.
   ///
   /// The same as a new activation (``init(path:value:oldValue:revision:op:milliseconds:)``), but for the lookup, which
   /// stays, and cheaper.

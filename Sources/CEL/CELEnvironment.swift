@@ -19,7 +19,7 @@ public struct CELVariable: Hashable, Sendable {
   /// Declares a map from strings to JSON whose values are fetched when they are used.
   ///
   /// Programs may only use it with constant keys: `properties["a/b"]`, `properties[?"a/b"]`, `properties.a`,
-  /// `has(properties.a)`, `"a/b" in properties`. So ``Program/lookupKeys`` tells before any evaluation what it may need.
+  /// `has(properties.a)`, `"a/b" in properties`. So ``Program/lookupKeys`` says before any evaluation what it may need.
   public init(lookup name: String) {
     self.name = name
     type = .map(.string, .dyn)

@@ -8,9 +8,9 @@ public struct CELError: Error, Equatable, Sendable {
     case unexpectedCharacter
     /// A string without its closing quotes, or with a line break in it where only `"""` and `'''` may have one.
     case unterminatedString
-    /// A backslash followed by something that is no escape, or by a code point that does not exist.
+    /// A backslash followed by something that is not an escape, or by a code point that does not exist.
     case badEscape
-    /// A number with digits missing or with letters behind it.
+    /// A number with digits missing or followed by letters.
     case badNumber
     /// A number that its type cannot hold.
     case numberOutOfRange
@@ -20,9 +20,9 @@ public struct CELError: Error, Equatable, Sendable {
     case unexpectedEnd
     /// A word that is reserved, used as a name.
     case reservedWord
-    /// A name that is no variable of the environment.
+    /// A name that is not a variable of the environment.
     case unknownVariable
-    /// A call of something that is no function.
+    /// A call of something that is not a function.
     case unknownFunction
     /// An operator or function that has no form for the types it is given.
     case noMatchingOverload
@@ -109,7 +109,7 @@ public struct EvaluationError: Error, Equatable, Sendable {
     case noSuchKey
     /// A list has no such element.
     case indexOutOfRange
-    /// An integer, a time or a length of time went out of its range.
+    /// An integer, a time or a duration is out of range.
     case overflow
     /// An integer was divided by zero, or the remainder of that was asked for.
     case divisionByZero

@@ -79,7 +79,7 @@ public indirect enum CELType: Hashable, Sendable {
     }
   }
 
-  /// Whether values of the two types can be equal, so that asking is no mistake.
+  /// Whether values of the two types can be equal, so that a comparison is not a mistake.
   ///
   /// Numbers of different types can.
   func isComparable(with other: CELType) -> Bool {

@@ -134,7 +134,7 @@ extension CELValue: Equatable {
     case (.int(let a), .int(let b)): a == b
     case (.uint(let a), .uint(let b)): a == b
     case (.double(let a), .double(let b)): a == b || a.isNaN && b.isNaN
-    // By code points: the operator of String takes composed and decomposed letters for the same.
+    // By code points: the operator of String treats composed and decomposed letters as equal.
     case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
     case (.bytes(let a), .bytes(let b)): a == b
     case (.list(let a), .list(let b)): a == b

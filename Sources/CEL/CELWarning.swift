@@ -29,8 +29,8 @@ extension Program {
   /// What is allowed and probably not meant, in the order of the source: divisions that may be of two integers, which
   /// drop the fraction.
   ///
-  /// JSON does not tell 1 from 1.0, so an operand whose type is known only when the program runs counts as one that may
-  /// be an integer. Who means it writes `int(…)` around one of the two. The source is read again, which costs what
+  /// JSON does not separate 1 from 1.0, so an operand whose type is known only when the program runs counts as one that
+  /// may be an integer. Who means it writes `int(…)` around one of the two. The source is read again, which costs what
   /// compiling it did.
   public var warnings: [CELWarning] {
     let bytes = Array(source.utf8)

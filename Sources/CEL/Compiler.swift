@@ -389,7 +389,7 @@ struct Compiler {
     next(all: tasks)
   }
 
-  /// Takes note of a variable that is used; there are at most `CELEnvironment.variableLimit`.
+  /// Records a variable that is used; there are at most `CELEnvironment.variableLimit`.
   private mutating func note(_ slot: Int) {
     if !variables.contains(slot) { variables.append(slot) }
   }

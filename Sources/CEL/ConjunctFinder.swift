@@ -105,7 +105,7 @@ struct ConjunctFinder {
     isWhole = isWhole && isExact
     switch operation {
     case .equal: return FilterConjunct(subject, .equal(scalar))
-    // Two large integers that differ may be one double: then no more can be said than that it is not after.
+    // Two large integers that differ may be one double: then all that is known is that it is not after.
     case .less: return FilterConjunct(subject, isExact ? .less(scalar) : .lessOrEqual(scalar))
     case .lessEqual: return FilterConjunct(subject, .lessOrEqual(scalar))
     case .greater: return FilterConjunct(subject, isExact ? .greater(scalar) : .greaterOrEqual(scalar))

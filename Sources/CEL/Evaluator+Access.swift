@@ -2,7 +2,7 @@
 
 import JSON
 
-/// Reading texts, lists, maps and JSON, whoever's they are.
+/// Reading texts, lists, maps and JSON, whatever their owner.
 extension Evaluator {
   // MARK: - Texts
 
@@ -200,7 +200,7 @@ extension Evaluator {
 
   /// The place in a list that a number names: a double does when it is whole.
   ///
-  /// Nil when it is no number; out of range when there can be no such place.
+  /// Nil when it is not a number; out of range when there can be no such place.
   static func place(_ key: Value) -> Int? {
     switch key.kind {
     case .int: Int(key.int)

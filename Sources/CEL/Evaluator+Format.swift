@@ -2,7 +2,7 @@
 
 /// `format` of the string extension: `%s %d %f %e %b %o %x %X %%`, the two for doubles with a precision.
 extension Evaluator {
-  /// The most digits behind the point that can be asked for.
+  /// The maximum number of digits after the decimal point.
   private static let precisionLimit = 100
 
   func format(_ activation: borrowing Activation, _ pattern: Value, _ list: Value) -> Value {
@@ -68,7 +68,7 @@ extension Evaluator {
       let number: Double
       switch value.kind {
       case .double: number = value.double
-      // JSON does not tell 21 from 21.0, so an integer is as good.
+      // JSON does not distinguish 21 from 21.0, so an integer is accepted as well.
       case .int: number = Double(value.int)
       case .uint: number = Double(value.uint)
       default: return nil

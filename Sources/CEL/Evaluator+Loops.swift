@@ -65,7 +65,7 @@ extension Evaluator {
 
   /// Whether an object of JSON may have two members with one name.
   ///
-  /// Asked once for all members of an object in turn: to look for each of them again would take the square of the time.
+  /// Asked once for all members of an object in turn: searching for each of them again would take quadratic time.
   private func mayHaveDuplicates(_ activation: borrowing Activation, _ map: Value) -> Bool {
     if let checkedObject, checkedObject.object.source == map.source, checkedObject.object.bits == map.bits {
       return checkedObject.hasDuplicates
@@ -219,7 +219,7 @@ extension Evaluator {
     return add([], kind)
   }
 
-  /// The list with one more value, which is the list itself: nobody else has seen it yet.
+  /// The list with one more value, which is the list itself: nothing else refers to it yet.
   func append(_ value: Value, to list: Value) -> Value {
     if list.isError { return list }
     if value.isError { return value }

@@ -147,7 +147,7 @@ import JSON
 
   /// The instructions that make lists and maps, call functions and loop.
   ///
-  /// Returns where to go on, if not behind it.
+  /// Returns where to continue, if not after it.
   private func runOther(_ activation: borrowing Activation, _ instruction: Instruction) -> Int? {
     switch instruction {
     case .unbound: push(error(.unboundVariable))

@@ -4,8 +4,8 @@ public import JSON
 
 /// One of the conditions that must all hold for a filter to be true, in a form that can be looked up in an index.
 ///
-/// `value.temp > 21 && path.startsWith("a/")` has two. What a conjunct says is exact: where the language decides by more
-/// than a conjunct can say, the conjunct is weaker than the filter and ``Program/isConjunction`` is false.
+/// `value.temp > 21 && path.startsWith("a/")` has two. What a conjunct says is exact: where the language decides by
+/// more than a conjunct can say, the conjunct is weaker than the filter and ``Program/isConjunction`` is false.
 public struct FilterConjunct: Hashable, Sendable {
   /// What is asked about.
   public let subject: FilterSubject
@@ -32,7 +32,7 @@ public struct FilterSubject: Hashable, Sendable {
     self.fields = fields
   }
 
-  /// What is there in a variable that is JSON; nil when a field is missing, or something around it is no object.
+  /// The value of the field in a JSON variable; nil when a field is missing, or a parent is not an object.
   ///
   /// A variable without a value is `null`. Nothing is allocated but for a string.
   public func scalar(in tree: JSONTree?) -> FilterScalar? {

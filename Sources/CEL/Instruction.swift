@@ -54,46 +54,47 @@ enum Instruction: BitwiseCopyable, Sendable {
   case jump(UInt32)
   case jumpIfFalse(UInt32)
   case jumpIfTrue(UInt32)
-  /// Takes a bool: `true` goes on here, `false` at the first place; an error stays, and it goes on at the second.
+  /// Pops a bool: `true` continues here, `false` at the first place; an error stays, and continues at the second.
   case branch(UInt32, UInt32)
   /// Pushes an empty list or map.
   case newList
   case newMap
-  /// Takes a value and adds it to the list below.
+  /// Pops a value and adds it to the list below.
   case append
   /// As `append`, for an optional: without a value nothing is added.
   case appendOptional
-  /// Takes a key and a value and adds them to the map below.
+  /// Pops a key and a value and adds them to the map below.
   case insert
   case insertOptional
   /// Replaces arguments by the result.
   case call(Function, UInt8)
   /// Replaces a text by whether it matches a pattern of the program.
   case match(UInt32)
-  /// Replaces arguments by the error that no overload takes so many.
+  /// Replaces arguments by the error that no overload has this number of parameters.
   case refuse(UInt8)
-  /// When the top is an optional that has a value, goes on at the place with it, or with its value if it is to be
-  /// unwrapped; and with an error, if it is no optional.
+  /// When the top is an optional that has a value, continues at the place with it, or with its value if it is to be
+  /// unwrapped; and with an error, if it is not an optional.
   case jumpIfHasValue(UInt32, unwrapping: Bool)
   /// Begins a loop over the top: pushes a cursor, a result and room for one or two variables.
   ///
-  /// What is no list or map becomes an error, and it goes on at the place.
+  /// A value that is not a list or map becomes an error, and execution continues at the place.
   case loop(Syntax.Macro, UInt8, UInt32)
-  /// Sets the variables to the next element, or goes on at the place.
+  /// Sets the variables to the next element, or continues at the place.
   ///
   /// The number is that of the variables.
   case next(UInt8, UInt32)
-  /// Takes what the body gave into the result, and goes on at the place, or ends the loop at the second.
+  /// Adds the result of the body to that of the loop, and continues at the place, or ends the loop at the second.
   case accumulate(Syntax.Macro, UInt8, UInt32, UInt32)
   /// Ends a loop: replaces all that it has pushed, and what it went over, by the result.
   case endLoop(UInt8)
   /// As `endLoop`, when the result is the keys by which what it went over is to be sorted.
   case endSort(UInt8)
-  /// Takes a bool.
+  /// Pops a bool.
   ///
-  /// `false` goes on at the place with the next element; an error becomes the result.
+  /// `false` continues at the place with the next element; an error becomes the result.
   case filter(UInt8, UInt32, UInt32)
-  /// Replaces an optional by its value; one without a value stays, and it goes on at the place, like an error.
+  /// Replaces an optional by its value; one without a value stays, and execution continues at the place, as for an
+  /// error.
   case unwrapOptional(UInt32)
   /// Makes an optional of the top, unless it is to be one already.
   case wrapOptional(isFlat: Bool)

@@ -62,7 +62,8 @@ enum Numbers {
     return (digits, exponent)
   }
 
-  /// A double with a number of digits behind the point, from the exact value, as `%.3f` or `%.3e` of C writes it.
+  /// A double with a number of digits after the decimal point, from the exact value, as `%.3f` or `%.3e` of C writes
+  /// it.
   static func fixed(_ value: Double, digits: Int, isScientific: Bool) -> [UInt8] {
     // The largest double has 309 digits before the point.
     var buffer = [CChar](repeating: 0, count: 330 + digits)

@@ -14,7 +14,7 @@ extension Parser {
 
   private mutating func has(at position: Int) throws(CELError) -> Syntax.ID {
     let argument = try nested()
-    // The selection is the last node, because all nodes stand behind their parts; parentheses leave no node.
+    // The selection is the last node, because all nodes come after their parts; parentheses leave no node.
     guard argument == syntax.root, case .select(let operand, let field, false) = syntax.nodes[argument].kind else {
       throw error(.badMacro, "the argument of has() is a selection such as value.field", at: position)
     }
@@ -121,7 +121,7 @@ extension Parser {
     names.removeLast(scope.names.count)
   }
 
-  /// A simple name and the comma behind it.
+  /// A simple name and the comma after it.
   private mutating func localName(of macro: String) throws(CELError) -> String {
     let name = text(token)
     guard isName(followedBy: .comma) else {

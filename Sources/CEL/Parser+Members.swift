@@ -167,7 +167,7 @@ extension Parser {
 
   private struct Resolution {
     var meaning: Meaning
-    /// The state behind the name.
+    /// The state after the name.
     var lexer: Lexer
     var token: Token
   }
@@ -202,7 +202,8 @@ extension Parser {
     return best ?? Resolution(meaning: .none, lexer: self.lexer, token: token)
   }
 
-  /// Whether some name that means something begins with this word and a dot: of nearly all that are looked at none does.
+  /// Whether some name that means something begins with this word and a dot: of nearly all that are looked at none
+  /// does.
   private func mayGoOn(behind word: String) -> Bool {
     if !environment.container.isEmpty || Functions.namespaces.contains(word) { return true }
     return environment.variables.contains { $0.name.utf8.count > word.utf8.count + 1 && $0.name.hasPrefix("\(word).") }
@@ -224,7 +225,7 @@ extension Parser {
     }
   }
 
-  /// Reports a name without a meaning, and goes on as if it were a variable or a call.
+  /// Reports a name without a meaning, and continues as if it were a variable or a call.
   private mutating func unknown(_ name: String, at start: Int) throws(CELError) -> Syntax.ID {
     if Names.reserved.contains(name) {
       throw error(.reservedWord, "'\(name)' is a reserved word", at: start)

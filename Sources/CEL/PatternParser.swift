@@ -65,7 +65,7 @@ struct PatternParser {
     while let byte = next, byte != UInt8(ascii: "|"), byte != UInt8(ascii: ")") {
       if accept("\\Q") {
         while next != nil, !accept("\\E") { parts.append(.scalar(try scalar(), ignoresCase: flags.ignoresCase)) }
-        // What is repeated behind a quoted text is its last character.
+        // A repetition after a quoted text applies to its last character.
         if let last = parts.popLast() { parts.append(try repetitions(of: last)) }
         continue
       }

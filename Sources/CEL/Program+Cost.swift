@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What an evaluation may cost, told before there is a value.
+/// An estimate of the cost of an evaluation, made before there is a value.
 extension Program {
   /// How deep the loops of macros are nested: 0 for an expression that takes the same steps for every value.
   public var loopDepth: Int {
@@ -18,7 +18,7 @@ extension Program {
   }
 
   /// An upper estimate of one evaluation in units of ``CELLimits/budget``, when no list or map has more than
-  /// so many elements and no text more than so many bytes.
+  /// this number of elements and no text more than this number of bytes.
   ///
   /// Every branch is taken to run and every loop to go over all elements. O(instructions).
   public func estimatedCost(elements: Int = 100, textBytes: Int = 100) -> Int {

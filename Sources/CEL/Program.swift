@@ -123,13 +123,13 @@ extension Program {
     case yes
     /// It is `false`.
     case no
-    /// It has no value; a value that is no bool counts as ``EvaluationError/Reason/noMatchingOverload``.
+    /// It has no value; a value that is not a bool counts as ``EvaluationError/Reason/noMatchingOverload``.
     case failed(EvaluationError)
   }
 
   /// Whether the value is `true`.
   ///
-  /// An error, or a value that is no bool, is no match.
+  /// An error, or a value that is not a bool, is not a match.
   ///
   /// Nothing is allocated for comparisons, logic, arithmetic and text search over variables and literals. What
   /// allocates is the making of lists, maps and texts, and reading a JSON string that has an escape in it.
@@ -138,7 +138,7 @@ extension Program {
     return run(activation, &budget) { result, _ in result.isTrue }
   }
 
-  /// As ``matches(_:)``, and tells an error from `false`, so that it can be counted.
+  /// As ``matches(_:)``, and distinguishes an error from `false`, so that it can be counted.
   public func match(_ activation: borrowing Activation) -> Match {
     var budget = Int.max
     return match(activation, budget: &budget)

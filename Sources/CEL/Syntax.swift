@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A parsed expression: a flat array of nodes, every one behind all of its parts.
+/// A parsed expression: a flat array of nodes, each after all of its parts.
 ///
 /// So the checker is one loop over the array, nothing that walks it needs recursion, and freeing it does not either:
 /// no source can overflow the stack. Names are resolved: the parser knows what is in scope where it reads one.

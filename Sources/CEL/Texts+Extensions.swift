@@ -2,7 +2,7 @@
 
 /// What the string extension needs of UTF-8.
 extension Texts {
-  /// Where the code point of a number begins, counted from an offset; the end of the text if it has no so many.
+  /// Where the code point of a number begins, counted from an offset; the end of the text if it has fewer.
   static func offset(ofCodePoint number: Int, in text: Span<UInt8>, from start: Int = 0) -> Int {
     var offset = start
     var left = number
@@ -96,7 +96,7 @@ extension Texts {
     return text
   }
 
-  /// The bytes of a text with or without padding; nil when it is no base64.
+  /// The bytes of a text with or without padding; nil when it is not base64.
   static func bytes(base64 text: [UInt8]) -> [UInt8]? {
     var digits = text[...]
     if text.count % 4 == 0 {

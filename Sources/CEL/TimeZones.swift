@@ -113,7 +113,7 @@ struct ZoneRule: Sendable {
   func offset(at seconds: Int64) -> Int {
     guard let summer else { return standard }
     let year = CalendarDay.split(seconds + Int64(standard), dayOf: 86_400).day.year
-    // Each change is told in the time that holds before it.
+    // Each change is given in the local time before it.
     let start = Int64(Self.seconds(of: summer.start, year) - standard)
     let end = Int64(Self.seconds(of: summer.end, year) - summer.offset)
     let isSummer = start < end ? seconds >= start && seconds < end : seconds >= start || seconds < end
@@ -202,7 +202,7 @@ struct ZoneRule: Sendable {
       }
       return day
     }
-    // The offsets are told westward.
+    // The offsets are given westward.
     guard name(), let west = time() else { return nil }
     standard = -west
     guard position < text.count else { return }

@@ -6,13 +6,13 @@ import JSON
 extension Times {
   /// A time in RFC 3339; nil when it is not, or out of range, or a leap second.
   ///
-  /// Digits behind the nanosecond are dropped.
+  /// Digits below a nanosecond are dropped.
   static func timestamp(_ text: [UInt8]) -> Value? {
     guard let time = TimeText(text), !time.isLeapSecond else { return nil }
     return timestamp(seconds: time.seconds, nanoseconds: Int64(time.nanoseconds))
   }
 
-  /// In UTC, with as many digits behind the second as there are.
+  /// In UTC, with as many fractional digits as there are.
   static func text(ofTimestamp value: Value) -> String {
     let (date, second) = CalendarDay.split(value.int, dayOf: 86_400)
     let pad = { (number: Int, width: Int) in
@@ -54,7 +54,7 @@ extension Times {
     return duration(seconds: total / 1_000_000_000, nanoseconds: total % 1_000_000_000)
   }
 
-  /// In seconds, with as many digits behind the point as there are.
+  /// In seconds, with as many fractional digits as there are.
   static func text(ofDuration value: Value) -> String {
     let sign = value.int < 0 || value.extra < 0 ? "-" : ""
     return "\(sign)\(value.int.magnitude)\(fraction(Int(value.extra)))s"

@@ -31,7 +31,7 @@ struct Value: BitwiseCopyable, Sendable {
   struct Source: Hashable, Sendable {
     let rawValue: UInt8
 
-    /// Nobody's: all is in the value.
+    /// No owner: everything is in the value.
     static let none = Source(rawValue: 0)
     /// The constants of the program.
     static let constants = Source(rawValue: 1)
@@ -172,7 +172,7 @@ extension Value.Kind {
 
 /// Texts, lists and maps that values name by place.
 struct Pool: Sendable {
-  /// The texts, one behind the other.
+  /// The texts, concatenated.
   var bytes: [UInt8] = []
   /// Lists; maps as keys and values in turn; the value of an optional as a list of one.
   var lists: [[Value]] = []

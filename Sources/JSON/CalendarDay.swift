@@ -15,7 +15,7 @@ package struct CalendarDay: Equatable, Sendable {
   // After H. Hinnant, "chrono-compatible low-level date algorithms": the year is taken to begin in March, so that the
   // leap day is its last, and 400 of these have the same 146 097 days each time.
 
-  /// The day so many days after 1970-01-01.
+  /// The day with a number of days since 1970-01-01.
   package init(_ number: Int) {
     self.number = number
     let days = number + 719_468

@@ -4,8 +4,8 @@ extension JSONText {
   /// The text as a value of a Swift type.
   ///
   /// Members are looked up by name, the last of several with one name counts, and those that the type does not know are
-  /// passed over. Numbers have to fit: `1.0` is no `Int`, `300` no `UInt8`, `1e400` no `Double`. A lone surrogate escape
-  /// becomes U+FFFD. A type nested deeper than ``JSONLimits/depth`` of the text cannot occur.
+  /// passed over. Numbers have to fit: `1.0` is no `Int`, `300` no `UInt8`, `1e400` no `Double`. A lone surrogate
+  /// escape becomes U+FFFD. A type nested deeper than ``JSONLimits/depth`` of the text cannot occur.
   ///
   /// - Throws: `DecodingError` that names the place, or what the type's own `init(from:)` throws.
   public func decode<Value: Decodable>(as type: Value.Type) throws -> Value {
@@ -15,7 +15,7 @@ extension JSONText {
 }
 
 extension JSONText: Codable {
-  /// Takes a part of a text as it is, in ``decode(as:)``; other decoders do not have it and are refused.
+  /// Decodes a part of a text verbatim, in ``decode(as:)``; other decoders do not have it and are refused.
   public init(from decoder: any Decoder) throws {
     guard let decoder = decoder as? JSONNodeDecoder else {
       throw DecodingError.dataCorrupted(
@@ -24,7 +24,7 @@ extension JSONText: Codable {
     self = decoder.tree.text(of: decoder.node)
   }
 
-  /// Becomes a part of a text as it is, in ``init(encoding:limits:)``; other encoders cannot take it and are refused.
+  /// Encodes a part of a text verbatim, in ``init(encoding:limits:)``; other encoders cannot take it and are refused.
   public func encode(to encoder: any Encoder) throws {
     guard let encoder = encoder as? JSONPartEncoder else {
       throw EncodingError.invalidValue(

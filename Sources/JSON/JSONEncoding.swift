@@ -5,8 +5,8 @@ extension JSONText {
   ///
   /// Members are in the order in which the value encodes them.
   ///
-  /// - Throws: `EncodingError` for a number that is infinite or not one, for a value that encodes nothing, and for one nested
-  ///   deeper than ``JSONLimits/depth``; or what the value's own `encode(to:)` throws.
+  /// - Throws: `EncodingError` for a number that is infinite or not one, for a value that encodes nothing, and for one
+  ///   nested deeper than ``JSONLimits/depth``; or what the value's own `encode(to:)` throws.
   public init<Value: Encodable>(encoding value: Value, limits: JSONLimits = JSONLimits()) throws {
     let part = JSONPart()
     try JSONPartEncoder(part: part, codingPath: [], depth: 2 * limits.depth + 2).encode(value)
@@ -64,7 +64,7 @@ final class JSONPart {
   func becomeObject() { if case .object = content {} else { content = .object([]) } }
   func becomeArray() { if case .array = content {} else { content = .array([]) } }
 
-  /// The part of a member, which takes the place of an earlier one with the same name.
+  /// The part of a member, which replaces an earlier one with the same name.
   func member(_ key: String) -> JSONPart {
     let part = JSONPart()
     guard case .object(var members) = content else { return part }
@@ -129,7 +129,7 @@ struct JSONPartEncoder: Encoder, SingleValueEncodingContainer {
   func encode(_ value: UInt64) { integer(value) }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    // Values that refer to themselves would otherwise end the program: there is no end of their members.
+    // Values that refer to themselves would otherwise recurse forever and crash the program.
     guard depth > 0 else {
       throw EncodingError.invalidValue(
         value, EncodingError.Context(codingPath: codingPath, debugDescription: "The value is nested too deep."))

@@ -32,6 +32,6 @@ public struct JSONLimits: Sendable, Equatable {
     self.digits = digits
   }
 
-  /// No limits but ``bytesCeiling``, for texts that somebody else has checked.
+  /// No limits but ``bytesCeiling``, for texts that have been checked elsewhere.
   package static let unlimited = JSONLimits(bytes: .max, depth: .max, digits: .max)
 }

@@ -3,9 +3,9 @@
 /// Steps over the members of one object in its source, without validating what it steps over first and without
 /// building anything: for the few objects of a protocol that are read millions of times.
 ///
-/// It takes a part of what JSON allows: names and strings without escapes, and numbers that are plain integers. Whatever
-/// is beyond that, or no JSON at all, is answered with nil, and the caller turns to ``JSONText`` and ``JSONTree``, which
-/// also say what is wrong.
+/// It accepts a subset of JSON: names and strings without escapes, and numbers that are plain integers. Whatever
+/// is beyond that, or no JSON at all, is answered with nil, and the caller turns to ``JSONText`` and ``JSONTree``,
+/// which also say what is wrong.
 ///
 /// ```
 /// var members = JSONMemberScanner(source)
@@ -21,10 +21,10 @@ package struct JSONMemberScanner {
   /// At the beginning of a source.
   package init() {}
 
-  /// Whether the object has ended, and nothing but white space is behind it.
+  /// Whether the object has ended, and only white space follows it.
   package var isAtEnd: Bool { state == .end }
 
-  /// The range of the next member's name; nil behind the last one, and where something else is.
+  /// The range of the next member's name; nil after the last one, and where something else is found.
   package mutating func next(in source: Span<UInt8>) -> Range<Int>? {
     position = source.skipWhiteSpace(from: position)
     let isFirst = state == .start
@@ -75,7 +75,7 @@ package struct JSONMemberScanner {
     return value
   }
 
-  /// A string without escapes at the position, which goes behind it.
+  /// A string without escapes at the position, which advances past it.
   private mutating func plainString(_ source: Span<UInt8>) -> Range<Int>? {
     guard position < source.count, source.byte(at: position) == UInt8(ascii: "\"") else { return nil }
     let start = position + 1
@@ -90,7 +90,7 @@ package struct JSONMemberScanner {
     return start..<end - 1
   }
 
-  /// Whether what follows can follow a value: a number is told apart from one with a fraction only by that.
+  /// Whether what follows can follow a value: only that distinguishes an integer from a number with a fraction.
   private func isBehindValue(_ source: Span<UInt8>) -> Bool {
     guard position < source.count else { return false }
     let byte = source.byte(at: position)

@@ -23,9 +23,9 @@ public struct JSONPatch: Sendable {
 
   /// What a patch may cost.
   public struct Limits: Sendable, Equatable {
-    /// Most operations; 1000 unless told otherwise.
+    /// Maximum number of operations; 1000 by default.
     public var operations: Int
-    /// Elements and members that all operations together may pass, compare or move; 600 000 unless told otherwise,
+    /// Elements and members that all operations together may pass, compare or move; 600 000 by default,
     /// some tens of milliseconds.
     public var work: Int
     /// Bounds of the result.
@@ -130,14 +130,14 @@ public struct JSONPatchError: Error, Equatable, Sendable {
     case noObject
     /// `op` is not one of add, remove, replace, move, copy and test.
     case noOp
-    /// A member that the operation needs is not there, or is no string where it has to be one.
+    /// A member that the operation needs is missing, or is not a string where it has to be one.
     case missing(String)
-    /// The named member is no JSON Pointer.
+    /// The named member is not a JSON Pointer.
     case badPointer(String, JSONPointer.ParseError)
 
     /// The value has nothing at `path` or `from`, or nothing that it could be added to.
     case notFound
-    /// A step into an array is no index, or one beyond the end.
+    /// A step into an array is not an index, or one beyond the end.
     case badIndex
     /// A value is to be moved into itself.
     case movedIntoItself
@@ -153,7 +153,7 @@ public struct JSONPatchError: Error, Equatable, Sendable {
     /// The operations together cost more than ``JSONPatch/Limits/work``.
     case tooCostly
 
-    /// Whether the document is no patch, whatever it is applied to.
+    /// Whether the document is not a patch, regardless of its target.
     public var isMalformed: Bool {
       switch self {
       case .noArray, .tooManyOperations, .noObject, .noOp, .missing, .badPointer: true

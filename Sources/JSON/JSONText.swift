@@ -12,7 +12,7 @@ public struct JSONText: Sendable {
   /// No text, where one is to come; nothing is allocated.
   init() { bytes = [] }
 
-  /// Takes bytes that are known to be a valid, compact text.
+  /// Makes a text from bytes that are known to be a valid, compact text.
   ///
   /// A debug build checks it.
   package init(alreadyCompact bytes: [UInt8]) {
@@ -48,8 +48,8 @@ public struct JSONText: Sendable {
     try self.init(validating: source.utf8.span, limits: limits)
   }
 
-  /// The value that begins at an offset of a longer source, and the offset behind it; nil when it is not valid, or beyond
-  /// the limits.
+  /// The value that begins at an offset of a longer source, and the offset after it; nil when it is not valid, or
+  /// beyond the limits.
   static func prefix(of source: Span<UInt8>, from start: Int, _ limits: JSONLimits) -> (JSONText, end: Int)? {
     guard start < source.count else { return nil }
     var compactor = Compactor(from: start)

@@ -53,7 +53,7 @@ extension JSONTree {
 }
 
 extension Double {
-  /// The nearest value to a JSON text that is known to be valid and compact; nil when it is no number.
+  /// The nearest value to a JSON text that is known to be valid and compact; nil when it is not a number.
   package init?(jsonNumber text: Span<UInt8>) {
     guard let first = text.count > 0 ? text[0] : nil,
       first == UInt8(ascii: "-") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= first

@@ -2,7 +2,7 @@
 
 /// Strings and keys.
 ///
-/// All of these take either and answer nil for any other kind of node.
+/// All of these take either and return nil for any other kind of node.
 extension JSONTree {
   /// Whether there is an escape in the string; without one, ``contentRange(of:)`` is its value.
   @inlinable

@@ -6,7 +6,7 @@
 public struct MergePatch: Sendable {
   private let tree: JSONTree
 
-  /// Any value is a patch; one that is no object replaces the whole.
+  /// Any value is a patch; one that is not an object replaces the whole.
   public init(_ document: JSONText) { tree = JSONTree(document) }
 
   /// The value that the patch makes of `value`, nil when there is none.

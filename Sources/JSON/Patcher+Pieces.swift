@@ -161,7 +161,7 @@ private struct SignificantDigits: Equatable {
     if digits.isEmpty { (isNegative, exponent) = (false, 0) }
   }
 
-  /// The number behind `e`, held at 10^15: no text has digits enough to make up for that.
+  /// The number after `e`, clamped to 10^15: no text has enough digits to compensate for that.
   private static func exponent(_ text: ArraySlice<UInt8>) -> Int {
     var value = 0
     for byte in text where byte >= UInt8(ascii: "0") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A value while patches change it: what nobody has touched stays where it is in its text.
+/// A value while patches change it: unchanged parts stay where they are in their text.
 ///
 /// It is never deeper than the limit, so recursion over it is bounded.
 struct Patcher {
@@ -146,7 +146,7 @@ struct Patcher {
     root = piece
   }
 
-  /// A refusal ends the patch, so pieces that are out of their place then do not come back.
+  /// A refusal ends the patch, so pieces that were moved out then are not put back.
   private mutating func descend(
     _ piece: inout Piece, _ pointer: JSONPointer, _ position: Int,
     _ body: (inout Patcher, inout Piece) throws(JSONPatchError) -> Void

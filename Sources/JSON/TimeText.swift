@@ -4,7 +4,7 @@
 package struct TimeText {
   /// Since 1970-01-01T00:00:00Z; a leap second counts as the second after it.
   package let seconds: Int64
-  /// Digits behind the ninth are cut off.
+  /// Digits after the ninth are truncated.
   package let nanoseconds: Int
   /// Whether it is the 61st second of its minute.
   package let isLeapSecond: Bool
@@ -38,7 +38,7 @@ package struct TimeTextReader {
 
   package var isAtEnd: Bool { position == text.count }
 
-  /// The next character, if it is a digit; goes behind it.
+  /// The next character, if it is a digit; advances past it.
   package mutating func digit() -> Int? {
     guard position < text.count, Validator.isDigit(text[position]) else { return nil }
     position += 1
@@ -52,7 +52,7 @@ package struct TimeTextReader {
     return true
   }
 
-  /// A number of exactly so many digits.
+  /// A number with exactly this many digits.
   package mutating func digits(_ count: Int) -> Int? {
     var value = 0
     for _ in 0..<count {
@@ -62,7 +62,7 @@ package struct TimeTextReader {
     return value
   }
 
-  /// The digits behind a point as billionths: one at least, those behind the ninth dropped.
+  /// The digits after a decimal point as billionths: at least one, those after the ninth dropped.
   package mutating func fraction() -> Int? {
     guard let first = digit() else { return nil }
     var value = first * 100_000_000

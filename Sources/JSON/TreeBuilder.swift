@@ -59,7 +59,7 @@ enum TreeBuilder {
     return records
   }
 
-  /// The record of the value or key at `position`, which moves behind it; of a container, behind its first byte.
+  /// The record of the value or key at `position`, which advances past it; for a container, past its first byte.
   ///
   /// `next` is right for scalars and for keys of scalars.
   @inline(__always)

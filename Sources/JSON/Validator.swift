@@ -22,7 +22,8 @@ enum Validator {
     return position
   }
 
-  /// Checks the value that begins at an offset inside a source, reports the white space in it, and returns where it ends.
+  /// Checks the value that begins at an offset inside a source, reports the white space in it, and returns where it
+  /// ends.
   static func validateValue(
     _ source: Span<UInt8>, from start: Int, depthLimit: Int, digitLimit: Int, _ compactor: inout Compactor
   ) throws(JSONError) -> Int {
@@ -37,7 +38,7 @@ enum Validator {
         position = try string(source, from: position + 1)
       case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
         let end = try number(source, from: position)
-        // Digits are counted only where there are so many bytes that there may be too many.
+        // Digits are counted only where there are enough bytes for too many.
         if end - position > digitLimit { try checkDigits(source, position..<end, digitLimit) }
         position = end
       case UInt8(ascii: "{"):

@@ -46,7 +46,7 @@ extension Span<UInt8> {
   @inline(__always)
   func byte(at offset: Int) -> UInt8 {
     assert(offset >= 0 && offset < count)
-    // Unchecked: every caller stands behind a comparison with `count`; the assertion repeats it in debug builds.
+    // Unchecked: every caller has compared with `count` before; the assertion repeats it in debug builds.
     return unsafe self[unchecked: offset]
   }
 
