@@ -2,28 +2,28 @@
 
 /// Takes over accepted sockets on one loop, within the limit of connections.
 final class Acceptor: ConnectionAcceptor {
-  /// Connections over the limit that may wait for their 503 at a time; others are closed without a word.
+  /// Connections over the limit that may wait for their 503 at a time; others are closed without a response.
   private static let refusedAtATime = 64
 
-  /// What those who come by one listener are served with.
+  /// How the connections of one listener are served.
   struct Entrance {
     let service: HTTPService
     /// nil where there is no TLS.
     let tls: TLSContext?
   }
 
-  /// By the numbers of the listeners.
+  /// Indexed by the listeners' numbers.
   private let entrances: [Entrance]
   private let limits: Limits
   private let connections: LoopConnections
   private let all: [ConnectionCount]
 
-  /// Answers the requests of the connections that it takes over, where they are not sent elsewhere.
+  /// Answers the requests of the accepted connections, unless their listener redirects.
   let handler: any RequestHandler
 
   /// - Parameters:
   ///   - listeners: What the server listens on.
-  ///   - connections: Those of this loop.
+  ///   - connections: The connections of this loop.
   ///   - all: How many there are on each loop of the server.
   init(
     handler: any RequestHandler, listeners: [OpenedListener], connections: LoopConnections, all: [ConnectionCount]
@@ -39,7 +39,7 @@ final class Acceptor: ConnectionAcceptor {
     self.all = all
   }
 
-  /// One for the connections to come; those that are there keep what they have.
+  /// Creates an acceptor for new connections; established ones keep their settings.
   func successor(
     handler: any RequestHandler, listeners: [OpenedListener], limits: Limits,
     observer: (@Sendable (ServerEvent) -> Void)?
@@ -50,13 +50,13 @@ final class Acceptor: ConnectionAcceptor {
       all: all)
   }
 
-  /// The socket has been counted by whoever chose this loop.
+  /// The socket has already been counted by the code that chose this loop.
   func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop) {
     let handle = SocketHandle(owning: socket.descriptor)
     let entrance = entrances[Int(socket.listener)]
     let peer = Peer(socket)
     var excess = all.reduce(0) { $0 + $1.value } - limits.connections
-    // One for which there is no memory is over the limit as well.
+    // A connection for which there is no memory is treated as over the limit.
     let memory = loop.memory.map { $0.takeConnection(isSecured: entrance.tls != nil) } ?? 0
     if memory == nil, let refused = loop.memory?.budget.refusedConnections { excess = max(excess, refused) }
     guard excess <= Self.refusedAtATime, !loop.isDraining else {
@@ -69,7 +69,7 @@ final class Acceptor: ConnectionAcceptor {
       let connection = try Connection.adopt(
         Transport(handle, try channel(entrance.tls, on: loop)), of: peer, session: session, connections: connections,
         gate: handler.gate, memory: memory, on: loop)
-      // For a handshake of TLS as well.
+      // The deadline includes the TLS handshake.
       connection.setDeadline(after: limits.headTimeout, on: loop)
     } catch {
       loop.memory?.release(input: 0, connection: memory)

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Holds answers of one loop's connections back until what they tell can no longer be lost.
+/// Holds back answers of one loop's connections until the state that they report is durable.
 ///
-/// Whoever answers from a store that is written to disk says on which of its records the answer depends
-/// (``depend(on:)``); the next bytes that the connection sends, and all behind them, then wait (``HeldOutput``) until
-/// ``RecordMark`` has passed that record, or the connection ends because that will never be. So an answer is written once, when the command is executed, replies keep
-/// their order, and nothing is kept for those who have gone. A server whose store is in memory has no gate.
+/// When an answer comes from a store that is written to disk, the code that writes it names the record on which it
+/// depends (``depend(on:)``); the next bytes that the connection sends, and all after them, then wait (``HeldOutput``)
+/// until ``RecordMark`` has passed that record, or the connection is dropped because the record can never become
+/// durable. So an answer is written once, when the command is executed, replies keep their order, and nothing is kept
+/// for closed connections. A server with an in-memory store has no gate.
 final class AnswerGate: TurnParticipant {
-  /// Where the last durable record is told, from any thread.
+  /// The last durable record, updated from any thread.
   let mark: RecordMark
-  /// The last record that cannot be lost any more, as far as this loop has heard.
+  /// The last durable record that this loop has seen.
   private var durable: UInt64 = 0
-  /// The last record on which an answer depends that has not been sent yet; 0 when it depends on none.
+  /// The last record on which an unsent answer depends; 0 when there is none.
   private var dependence: UInt64 = 0
   private var holding: [ConnectionID] = []
 
@@ -20,24 +21,24 @@ final class AnswerGate: TurnParticipant {
     mark = RecordMark { [weak loop] in loop?.wake() }
   }
 
-  /// The answer that is being written tells something that the store knows only since this record.
+  /// Notes that the answer being written reports state that depends on this record.
   func depend(on record: UInt64) {
     if record > durable { dependence = max(dependence, record) }
   }
 
-  /// What the bytes that are sent next have to wait for; 0 when they need not wait.
+  /// The record that the bytes sent next have to wait for; 0 when there is none.
   func takeDependence() -> UInt64 {
     defer { dependence = 0 }
     return dependence > durable ? dependence : 0
   }
 
-  /// Notes a connection that has begun to hold output back.
+  /// Adds a connection that has begun to hold output back.
   func add(_ connection: ConnectionID) { holding.append(connection) }
 
   func turnBegins(on loop: isolated EventLoop) {}
 
-  /// Sends what need not wait any more, and drops those whose answers can never be sent: what has become of what they asked
-  /// for is not known.
+  /// Sends what need not wait any more, and drops connections whose answers can never be sent: the outcome of their
+  /// requests is not known.
   func turnEnds(on loop: isolated EventLoop) {
     if mark.hasFailed, !holding.isEmpty {
       for id in holding { (loop.member(id) as? Connection)?.abort(on: loop) }
@@ -55,7 +56,7 @@ final class AnswerGate: TurnParticipant {
   }
 }
 
-/// The last durable record, on its way from the thread that writes records to one loop.
+/// The last durable record, passed from the thread that writes records to one loop.
 final class RecordMark: Sendable {
   private let record = Atomic<UInt64>(0)
   private let failed = Atomic(false)
@@ -79,26 +80,26 @@ final class RecordMark: Sendable {
   }
 }
 
-/// Output of one connection that waits for records to be durable, and everything behind it.
+/// Output of one connection that waits for records to be durable, and everything after it.
 final class HeldOutput {
   private var blocks: [(block: [UInt8], record: UInt64)] = []
   private var next = 0
-  /// Bytes that wait.
+  /// Bytes held.
   private(set) var count = 0
 
-  /// Blocks that may wait before the connection is no longer received from.
+  /// Blocks that may be held before the connection stops receiving.
   static let limit = 64
 
   var isEmpty: Bool { next == blocks.count }
   var isFull: Bool { blocks.count - next >= Self.limit }
 
-  /// - Parameter record: What it waits for; 0 when only for what is before it.
+  /// - Parameter record: The record it waits for; 0 when it waits only for the blocks before it.
   func append(_ block: [UInt8], until record: UInt64) {
     blocks.append((block, record))
     count += block.count
   }
 
-  /// The first block, if it need not wait for more than this record.
+  /// The first block, if it waits for this record or an earlier one.
   func takeFirst(through record: UInt64) -> [UInt8]? {
     guard next < blocks.count, blocks[next].record <= record else { return nil }
     var block: [UInt8] = []

@@ -1,72 +1,73 @@
 // SPDX-License-Identifier: MIT
 import Glibc
 
-/// One accepted socket: receives for its session, sends for it, and keeps both within bounds.
+/// One accepted socket: receives for its session, sends for it, and bounds both.
 ///
 ///     open ──close──▶ flushing ──all sent──▶ lingering ──peer's end──▶ closed
 ///       └──abort, failure, deadline──────────────────────────────────▶ closed
 ///
-/// *Lingering* (RFC 9112 §9.6): our end is sent, what still comes in is thrown away for a short time, because closing
-/// at once would make the system answer with a reset that can destroy the response on its way.
+/// *Lingering* (RFC 9112 §9.6): our end is sent, what still arrives is thrown away for a short time, because closing at
+/// once would make the system answer with a reset that can destroy the response in transit.
 final class Connection: LoopMember {
   private enum State { case open, flushing, lingering, closed }
 
-  // What it takes to send comes first and together: of thousands that are sent an event, the memory of each is cold.
+  // The fields needed to send come first and together: when an event goes to thousands of connections, their memory is
+  // cold.
 
   private let transport: Transport
   private var state = State.open
   private var isDirty = false
   private var isServing = false
-  /// The socket's buffer is full; a write edge will come.
+  /// The socket's buffer is full; a write edge will follow.
   private var isFull = false
-  /// The session is told once when all output has been sent.
+  /// The session is notified once when all output has been sent.
   var tellsWhenSent = false
-  /// The session has seen all of `input` and wants more behind it; false while it is held back.
+  /// The session has seen all of `input` and needs more bytes after it; false while it is held back.
   private var inputNeedsMore = true
   private var output = OutputQueue()
-  /// What must not be sent yet; nil when all may be.
+  /// Output that must not be sent yet; nil when there is none.
   private var held: HeldOutput?
 
   private let connections: LoopConnections
   let peer: Peer
-  /// What holds answers back; nil when all may be sent at once.
+  /// Holds answers back until they are durable; nil when they may be sent at once.
   private let gate: AnswerGate?
   private(set) var id: ConnectionID
   private(set) var session: any Session
   /// Received and not yet consumed; empty, without storage, between requests.
   private var input: [UInt8] = []
-  /// What is counted for input and for what the session keeps of it.
+  /// Memory claimed for input and for what the session keeps of it.
   private var inputBytes = 0
-  /// What is counted for the connection itself; nil when it is one of those that are refused.
+  /// Memory claimed for the connection itself; nil when it is only to be refused.
   private let ownBytes: Int?
-  /// Readable was told and not yet exhausted (the set is edge-triggered: it is not told twice).
+  /// Readable was reported and not yet exhausted (edge-triggered: it is not reported again).
   private var isReadable = false
   private var isEnding = false
   private var peerHasEnded = false
   private var willProceed = false
   private var lingeredBytes = 0
   private(set) var isNew = true
-  /// The session's own deadline; while the socket is full the send timeout stands in its place, and its time stands still:
-  /// a peer that is slow, and takes what it is sent, cannot answer what is behind that.
+  /// The session's own deadline; while the socket is full the send timeout replaces it and the session's time is
+  /// suspended: a peer that reads slowly cannot answer yet what is still queued for it.
   private var sessionDeadline = UInt64.max
-  /// From when on the session's time stands still.
+  /// Since when the session's time is suspended.
   private var blockedSince: UInt64 = 0
-  /// Who is told of what happens here; nil costs nothing.
+  /// Reports events of this connection to the observer; nil costs nothing.
   let observation: Observation?
 
   var descriptor: Int32 { transport.descriptor }
   var limits: Limits { connections.limits }
   /// Bytes waiting to be sent.
   var backlog: Int { output.count + (held?.count ?? 0) }
-  /// What is sent now has to wait.
+  /// Whether output has to wait.
   var isBlocked: Bool { isFull || held != nil }
   var isOpen: Bool { state == .open }
-  /// The peer has ended its side; what it has sent before may not have been received yet.
+  /// The peer has ended its side; data that it sent before may not have been received yet.
   var peerIsEnding: Bool { isEnding || peerHasEnded }
 
   /// Takes over an accepted socket, which has been counted, and registers it; on failure the socket is closed.
   ///
-  /// - Parameter ownBytes: What has been taken from the loop's memory for it, and is given back at its end.
+  /// - Parameter ownBytes: Memory claimed for it on the loop, released at its end.
   static func adopt(
     _ transport: consuming Transport, of peer: Peer, session: any Session, connections: LoopConnections,
     gate: AnswerGate? = nil, memory ownBytes: Int? = 0, on loop: isolated EventLoop
@@ -115,8 +116,8 @@ final class Connection: LoopMember {
     serve(on: loop)
   }
 
-  /// Gives the session what is there and receives more, until it wants no more, output piles up, the socket is
-  /// empty, or the turn's share is used up.
+  /// Offers the session what has been received and receives more, until it wants no more, output piles up, the socket
+  /// is empty, or the turn's share is used up.
   func serve(on loop: isolated EventLoop) {
     guard !isServing else { return }
     isServing = true
@@ -128,7 +129,7 @@ final class Connection: LoopMember {
     var hasOffered = false
     while state == .open, session.takesInput, backlog <= limits.highWaterMark, held?.isFull != true {
       if !inputNeedsMore {
-        // Held back a second time although the socket takes what there is: the others have their turn first.
+        // Held back a second time although the socket takes output: other connections are served first.
         if hasOffered {
           proceedLater(on: loop)
           break
@@ -153,7 +154,7 @@ final class Connection: LoopMember {
   }
 
   private func offerInput(on loop: isolated EventLoop) {
-    // Moved out, so that the session may look at this connection while it reads.
+    // Moved out, so that the session may access this connection while it reads.
     var bytes: [UInt8] = []
     swap(&bytes, &input)
     var span = bytes.mutableSpan
@@ -171,7 +172,7 @@ final class Connection: LoopMember {
     inputNeedsMore = input.isEmpty || !intake.isHeldBack
   }
 
-  /// Counts what is kept of what has come; false when there is no memory for it, and the session has refused it.
+  /// Counts kept input; false when there is no memory for it, and the session has refused it.
   private func countInput(_ bytes: Int, on loop: isolated EventLoop) -> Bool {
     let needed = bytes + session.heldBytes
     guard needed != inputBytes, let memory = loop.memory else { return true }
@@ -188,14 +189,14 @@ final class Connection: LoopMember {
     let buffer = unsafe loop.receiveBuffer.bytes
     var isDrained = false
     let outcome = unsafe transport.receive(into: buffer, isDrained: &isDrained)
-    // An answer of the transport's own waits for the socket.
+    // Output of the transport itself waits for the socket.
     if transport.hasRest, !isFull { block(on: loop) }
     switch outcome {
     case .bytes(let count):
-      // Unless the end is already behind it: that is not told again.
+      // Unless the peer's end is already queued: that is not reported again.
       if isDrained && !isEnding { isReadable = false }
       guard count > 0 else { return transport.cost }
-      // The bytes just received, in the loop's buffer, which stays untouched while the session reads them.
+      // The bytes just received, in the loop's buffer, which is not modified while the session reads them.
       let bytes = unsafe UnsafeMutableBufferPointer<UInt8>(
         rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])
       if input.isEmpty {
@@ -218,7 +219,7 @@ final class Connection: LoopMember {
     return 0
   }
 
-  /// Goes on with the input later in this turn.
+  /// Continues with the input later in this turn.
   func proceedLater(on loop: isolated EventLoop) {
     guard !willProceed else { return }
     willProceed = true
@@ -235,14 +236,14 @@ final class Connection: LoopMember {
     if !isServing || session.collectsOutput { markDirty(on: loop) }
   }
 
-  /// Sends what a session has answered: as ``send(_:on:)``, but not before what the answer tells is durable.
+  /// Sends a session's answer: as ``send(_:on:)``, but not before the state that it reports is durable.
   func sendAnswer(_ block: [UInt8], on loop: isolated EventLoop) {
     guard state == .open else { return }
     if hold(block) { return }
     send(block, on: loop)
   }
 
-  /// Sends an answer that will not outlive the call; only what the socket does not take is copied.
+  /// Sends an answer whose bytes do not outlive the call; only what the socket does not take is copied.
   func sendAnswerNow(_ bytes: [UInt8], on loop: isolated EventLoop) {
     guard state == .open, !bytes.isEmpty else { return }
     if hold(bytes) { return }
@@ -259,7 +260,8 @@ final class Connection: LoopMember {
     if !output.isEmpty || transport.hasRest { block(on: loop) }
   }
 
-  /// Keeps of an answer what the socket does not take; when memory is short, a peer that leaves much of it is dropped.
+  /// Keeps the part of an answer that the socket does not take; when memory is short, a peer that leaves much of it is
+  /// dropped.
   private func keep(_ rest: [UInt8], on loop: isolated EventLoop) {
     if let memory = loop.memory {
       memory.note(rest.count)
@@ -268,7 +270,7 @@ final class Connection: LoopMember {
     output.append(rest)
   }
 
-  /// Keeps a block back if it has to wait for records, or for what waits for some; false when it may be sent.
+  /// Holds a block back if it, or output before it, waits for records; false when it may be sent.
   private func hold(_ block: @autoclosure () -> [UInt8]) -> Bool {
     guard let gate else { return false }
     let record = gate.takeDependence()
@@ -277,18 +279,18 @@ final class Connection: LoopMember {
       held = HeldOutput()
       gate.add(id)
     }
-    // A copy, as the buffer that it may be in is used again.
+    // A copy, as the buffer that it may be in is reused.
     held?.append(Array(block()), until: record)
     return true
   }
 
-  /// Sends what waits for no more than this record; true when nothing is left to wait.
+  /// Sends held output that waits for this record or an earlier one; true when none is left.
   func releaseOutput(through record: UInt64, on loop: isolated EventLoop) -> Bool {
     guard let held else { return true }
     while let block = held.takeFirst(through: record) { output.append(block) }
     if held.isEmpty { self.held = nil }
     if !output.isEmpty { markDirty(on: loop) }
-    // It may not have been received from, because so much waited.
+    // Receiving may have stopped because so much was held.
     if isReadable || !inputNeedsMore { proceedLater(on: loop) }
     return self.held == nil
   }
@@ -299,7 +301,7 @@ final class Connection: LoopMember {
     loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
   }
 
-  /// Since when the peer takes nothing of what waits for it; nil when nothing waits, or not for the peer.
+  /// Since when the peer accepts no output; nil when nothing is pending, or when it is not the peer that blocks.
   var blockedTime: UInt64? { isFull ? blockedSince : nil }
 
   func markDirty(on loop: isolated EventLoop) {
@@ -335,7 +337,7 @@ final class Connection: LoopMember {
     }
   }
 
-  /// Sends once.
+  /// Makes one send call.
   private func sendOutput() -> TransferOutcome {
     if output.isEmpty { return transport.flush() }
     return unsafe output.withBlocks { blocks in
@@ -345,19 +347,19 @@ final class Connection: LoopMember {
 
   // MARK: Session
 
-  /// Hands the connection to another protocol.
+  /// Switches the connection to another protocol.
   ///
-  /// What has been received and not consumed is the new session's.
+  /// The new session gets what has been received and not consumed.
   func become(_ session: any Session) {
     self.session = session
   }
 
-  /// The session waits no more (its answer came from elsewhere): go on with the input.
+  /// The session stops waiting (its answer came from elsewhere): continue with the input.
   func resume(on loop: isolated EventLoop) {
     guard state == .open else { return }
     if isServing { return }
     if !output.isEmpty { flush(on: loop) }
-    // Also while output waits: no edge will tell again that there is input.
+    // Also while output waits: no further edge will report the input.
     serve(on: loop)
   }
 
@@ -377,7 +379,7 @@ final class Connection: LoopMember {
 
   // MARK: End
 
-  /// Sends what is waiting, then ends.
+  /// Sends pending output, then ends the connection.
   func close(on loop: isolated EventLoop) {
     guard state == .open else { return }
     state = .flushing
@@ -399,7 +401,7 @@ final class Connection: LoopMember {
     if !isServing { discard(on: loop) } else { proceedLater(on: loop) }
   }
 
-  /// Throws away what still comes in, within bounds.
+  /// Throws away what still arrives, within bounds.
   private func discard(on loop: isolated EventLoop) {
     let buffer = unsafe loop.receiveBuffer.bytes
     while state == .lingering || state == .flushing {

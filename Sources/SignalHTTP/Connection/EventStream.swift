@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// What an application does with one stream of server-sent events; like `WebSocketHandler`, one way.
+/// The application's side of one stream of server-sent events; like `WebSocketHandler`, but one-way.
 protocol EventStreamHandler: AnyObject {
-  /// The response's head is on its way; events may be sent.
+  /// The head of the response has been queued; events may be sent.
   func opened(_ stream: EventStream, on loop: isolated EventLoop)
-  /// Everything sent so far has been taken by the system, and it was asked for.
+  /// Everything sent so far has been taken by the system; called only on request.
   func drained(_ stream: EventStream, on loop: isolated EventLoop)
   /// The last call.
   func closed(on loop: isolated EventLoop)
@@ -13,14 +13,14 @@ protocol EventStreamHandler: AnyObject {
 /// A response whose end is not known when it begins: server-sent events (HTML Standard, "Server-sent events"), on the
 /// loop that owns it.
 ///
-/// When it ends, the connection goes back to HTTP, unless the head of the response said `Connection: close`: a client
-/// that keeps connections would lose its next request on one that ends without a word (RFC 9112 §9.6).
+/// When it ends, the connection returns to HTTP, unless the head of the response said `Connection: close`: a client
+/// that keeps connections would lose its next request on one that is closed without notice (RFC 9112 §9.6).
 final class EventStream: Session {
   private let handler: any EventStreamHandler
   unowned let connection: Connection
-  /// HTTP/1.1 has chunks; a client of HTTP/1.0 takes the connection's end for the stream's.
+  /// HTTP/1.1 has chunks; for a client of HTTP/1.0 the end of the connection is the end of the stream.
   let isChunked: Bool
-  /// Where requests go on behind the last chunk; nil when the connection ends with the stream.
+  /// Resumes request handling after the last chunk; nil when the connection ends with the stream.
   private let continuation: HTTPSession.Continuation?
 
   init(
@@ -38,26 +38,27 @@ final class EventStream: Session {
     handler.opened(self, on: loop)
   }
 
-  /// Sends the answer to the request, which is framed already.
+  /// Sends the answer to the request, which is already framed.
   func send(answer block: [UInt8], on loop: isolated EventLoop) { connection.sendAnswer(block, on: loop) }
 
-  /// Asks for `drained`, also when nothing waits.
+  /// Asks for `drained`, even when nothing is pending.
   func askForDrained(on loop: isolated EventLoop) {
     expectDrained()
     connection.markDirty(on: loop)
   }
 
-  /// Asks for `drained` when something waits.
+  /// Asks for `drained` when output is pending.
   func expectDrained() { connection.tellsWhenSent = true }
 
-  /// Ends the stream behind what waits, with a comment for people who read it.
+  /// Ends the stream after pending output, with a comment for human readers.
   ///
-  /// A request that has waited behind the stream is begun later in the turn: the hub may be in the midst of its members.
+  /// A request that was pipelined after the stream is begun later in the turn: the hub may be iterating over its
+  /// members.
   func close(comment: String, on loop: isolated EventLoop) {
     if endResponse(comment: comment, on: loop) { connection.proceedLater(on: loop) }
   }
 
-  /// Sends the end of the response; true when the connection is one of HTTP again.
+  /// Sends the end of the response; true when the connection returns to HTTP.
   private func endResponse(comment: String, on loop: isolated EventLoop) -> Bool {
     guard connection.isOpen, !hasEnded else { return false }
     sendComment(comment, on: loop)
@@ -76,7 +77,7 @@ final class EventStream: Session {
     return true
   }
 
-  /// The connection has gone back to HTTP.
+  /// The connection has returned to HTTP.
   private var hasEnded = false
 
   private func sendComment(_ comment: String, on loop: isolated EventLoop) {
@@ -89,7 +90,7 @@ final class EventStream: Session {
 
   // MARK: Session
 
-  /// Requests behind this one wait in the socket, whose room bounds them, until the stream has ended.
+  /// Pipelined requests wait in the socket, whose buffer bounds them, until the stream has ended.
   var takesInput: Bool { false }
   var collectsOutput: Bool { true }
 
@@ -100,12 +101,13 @@ final class EventStream: Session {
   /// Never called, because nothing is received: see ``peerIsEnding(_:on:)``.
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop) { connection.abort(on: loop) }
 
-  /// A client that ends its side has left: half-closed and gone cannot be told apart before something is sent.
+  /// A client that ends its side is treated as gone: half-closed and gone cannot be told apart before something is
+  /// sent.
   func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop) { connection.abort(on: loop) }
 
   func outputSent(_ connection: Connection, on loop: isolated EventLoop) { handler.drained(self, on: loop) }
 
-  /// A comment keeps proxies from closing a quiet stream, and finds out that a client is gone.
+  /// Sends a comment, which keeps proxies from closing a quiet stream and detects that a client is gone.
   func deadlineReached(_ connection: Connection, on loop: isolated EventLoop) {
     connection.setDeadline(after: connection.limits.idleTimeout, on: loop)
     sendComment("still here", on: loop)
@@ -113,7 +115,7 @@ final class EventStream: Session {
 
   func drain(_ connection: Connection, on loop: isolated EventLoop) {
     guard endResponse(comment: "the server shuts down", on: loop) else { return }
-    // What waited behind the stream is answered with `Connection: close`; without such, the connection is idle.
+    // Requests pipelined after the stream are answered with `Connection: close`; without any, the connection is idle.
     connection.resume(on: loop)
     connection.drain(on: loop)
   }

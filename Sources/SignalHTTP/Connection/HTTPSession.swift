@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// What the HTTP sessions of one loop share.
+/// State shared by the HTTP sessions of one loop.
 final class HTTPService {
   let handler: any RequestHandler
   let limits: Limits
   let clock: ResponseClock
-  /// One for all connections: its table of fields keeps its room.
+  /// One for all connections: its table of fields keeps its capacity.
   var parser: RequestHeadParser
 
   /// - Parameter isSecured: The requests come over TLS.
@@ -17,7 +17,7 @@ final class HTTPService {
   }
 }
 
-/// HTTP/1.1 on one connection: requests in, in order, each answered before the next is begun (RFC 9112 §9.3).
+/// HTTP/1.1 on one connection: requests in order, each answered before the next is begun (RFC 9112 §9.3).
 ///
 ///     head ──▶ (body) ──▶ handled ──▶ head …
 ///                            ├─ later ──▶ waiting ── answer ──▶ head …
@@ -34,9 +34,9 @@ final class HTTPSession: Session {
   /// A request whose answer comes later.
   private struct Awaited {
     let request: HTTPRequest
-    /// Of the response that the handler has begun to prepare.
+    /// From the response that the handler has begun to prepare.
     let commonFields: [UInt8]
-    /// nil when the answer comes from elsewhere, or when its time is up.
+    /// nil when the answer comes from elsewhere, or after its timeout.
     var wait: (any RequestWait)?
   }
 
@@ -47,27 +47,27 @@ final class HTTPSession: Session {
   private var sequence: UInt32 = 0
   private var isClosing = false
 
-  /// - Parameter isRefusing: The server has as many connections as it may: the first request is answered 503.
+  /// - Parameter isRefusing: The server is at its connection limit: the first request is answered 503.
   init(_ service: HTTPService, isRefusing: Bool) {
     self.service = service
     self.isRefusing = isRefusing
   }
 
-  /// What it takes to go on with requests behind a stream of events.
+  /// The state needed to resume request handling after an event stream.
   struct Continuation {
     fileprivate let service: HTTPService
-    /// Goes on, so that a responder of an earlier request cannot answer a later one.
+    /// Continues counting, so that a responder of an earlier request cannot answer a later one.
     fileprivate let sequence: UInt32
   }
 
-  /// A session for the requests behind a stream.
+  /// Creates a session for the requests after a stream.
   init(_ continuation: Continuation) {
     service = continuation.service
     sequence = continuation.sequence
     isRefusing = false
   }
 
-  /// Takes the connection over behind the last chunk of a stream.
+  /// Takes the connection over after the last chunk of a stream.
   func begin(behindStreamOn connection: Connection, on loop: isolated EventLoop) {
     connection.become(self)
     setDeadline(connection, on: loop)
@@ -97,7 +97,7 @@ final class HTTPSession: Session {
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
   ) -> Intake {
     var output = loop.takeScratch()
-    // The bytes stay where they are during this call, and nobody writes to them.
+    // The bytes are neither moved nor modified during this call.
     let view = unsafe bytes.withUnsafeBufferPointer { unsafe ByteView(UnsafeRawBufferPointer($0)) }
     var position = 0
     var next: (any Session)?
@@ -109,13 +109,13 @@ final class HTTPSession: Session {
     }
     connection.sendAnswerNow(output, on: loop)
     loop.returnScratch(output)
-    // A peer that is gone already was found out by sending: nobody takes over then.
+    // Sending may have found out that the peer is gone: no session takes over then.
     if let next, connection.isOpen { begin(next, connection, on: loop) }
     if isClosing { connection.close(on: loop) } else if next == nil { setDeadline(connection, on: loop) }
     return Intake(consumed: position, isHeldBack: !needsMore)
   }
 
-  /// Goes on by one head, or by what there is of a body.
+  /// Advances by one head, or by the available part of a body.
   ///
   /// Returns the session that takes over, if one does.
   private func step(
@@ -132,7 +132,7 @@ final class HTTPSession: Session {
         position += length
         return try begin(head, view, &position, &output, connection, on: loop)
       case .body(let request, var collector):
-        // Out of the phase while it grows, so that its bytes are not copied.
+        // Moved out of the phase while it grows, so that its bytes are not copied.
         phase = .head
         let isComplete = try collector.take(view, &position, service.limits.http)
         guard isComplete else {
@@ -213,7 +213,7 @@ final class HTTPSession: Session {
     case .wait(let wait, let time):
       phase = .waiting(
         Awaited(request: HTTPRequest(copying: head, body: []), commonFields: response.commonFields, wait: wait))
-      // The end of such a peer has been told already; it may still read an answer.
+      // The end of such a peer has been reported already; it may still read an answer.
       let isOver = connection.peerIsEnding || loop.isDraining
       connection.setDeadline(after: isOver ? .zero : time, on: loop)
       return nil
@@ -239,8 +239,8 @@ final class HTTPSession: Session {
 
   /// Refuses a request before its body is asked for, if the head alone decides that.
   ///
-  /// The connection ends, because a client that has been refused need not send the body that it has announced
-  /// (RFC 9110 §10.1.1).
+  /// The connection ends, because a client that has been refused need not send the body that it has announced (RFC 9110
+  /// §10.1.1).
   private func refusesByHead(
     _ head: borrowing RequestHead, _ output: inout [UInt8], _ connection: Connection, on loop: isolated EventLoop
   ) -> Bool {
@@ -264,7 +264,7 @@ final class HTTPSession: Session {
     case let socket as WebSocket: socket.open(on: loop)
     case let stream as EventStream:
       stream.open(on: loop)
-      // The end of such a peer has been told before; it may still read what there is.
+      // The end of such a peer has been reported before; it may still read what is sent.
       if connection.session === stream, connection.peerIsEnding {
         stream.close(comment: "the client has ended its side", on: loop)
       }
@@ -273,7 +273,7 @@ final class HTTPSession: Session {
     if loop.isDraining { connection.drain(on: loop) }
   }
 
-  /// Tells whoever wants to know of an answer that is a refusal.
+  /// Reports an answer that is a refusal to the observer.
   private func tell(
     of response: borrowing ResponseWriter, _ head: borrowing RequestHead, _ connection: Connection
   ) {
@@ -283,7 +283,7 @@ final class HTTPSession: Session {
         method: "\(head.method)", path: head.path.string, status: response.status, code: response.problemCode))
   }
 
-  /// The same of a request that could not be read, or was too late.
+  /// Reports a refusal of a request that could not be read, or came too late.
   private func tell(of response: borrowing ResponseWriter, _ connection: Connection) {
     connection.observation?.tell(.refused(method: "", path: "", status: response.status, code: response.problemCode))
   }
@@ -336,14 +336,14 @@ final class HTTPSession: Session {
     }
   }
 
-  /// The head's time counts from its first byte, so that a byte now and then does not stretch it.
+  /// The head's timeout counts from its first byte, so that a byte now and then does not extend it.
   private func beginHeadDeadline(_ connection: Connection, on loop: isolated EventLoop) {
     if hasHeadDeadline == sequence { return }
     hasHeadDeadline = sequence
     connection.setDeadline(after: service.limits.headTimeout, on: loop)
   }
 
-  /// The request whose head's deadline has been set.
+  /// The sequence number of the request whose head deadline has been set.
   private var hasHeadDeadline: UInt32?
 
   func deadlineReached(_ connection: Connection, on loop: isolated EventLoop) {
@@ -377,19 +377,19 @@ final class HTTPSession: Session {
   }
 
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop) {
-    // In the middle of a request there is nothing to answer: it will never be complete.
+    // There is nothing to answer to an incomplete request: it will never be complete.
     connection.close(on: loop)
   }
 
   func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop) {
-    // Nobody reads what would be answered after minutes; a response that is on its way is another matter.
+    // No client reads an answer that comes minutes later; a response in progress is another matter.
     if case .waiting(let awaited) = phase, awaited.wait != nil { connection.abort(on: loop) }
   }
 
   func outputSent(_ connection: Connection, on loop: isolated EventLoop) {}
 
   func drain(_ connection: Connection, on loop: isolated EventLoop) {
-    // A request under way is finished; its response says that the connection ends.
+    // A request in progress is finished; its response announces that the connection closes.
     if case .head = phase, scanner.isIdle { return connection.close(on: loop) }
     if case .waiting(let awaited) = phase, awaited.wait != nil { deadlineReached(connection, on: loop) }
   }
@@ -400,13 +400,13 @@ final class HTTPSession: Session {
   }
 }
 
-/// A body that comes in pieces.
+/// Collects a body that arrives in pieces.
 private struct BodyCollector {
   private(set) var bytes: [UInt8] = []
   private var missing: Int
   private var chunks: ChunkedBodyParser?
 
-  /// Room taken at first, however much is announced.
+  /// Capacity reserved at first, however large the announced length is.
   private static let firstRoom = 64 << 10
 
   init(sized length: Int) {
@@ -419,7 +419,7 @@ private struct BodyCollector {
     chunks = ChunkedBodyParser()
   }
 
-  /// Takes what there is, and tells whether the body is complete.
+  /// Takes the available bytes, and returns whether the body is complete.
   mutating func take(
     _ view: ByteView, _ position: inout Int, _ limits: HTTPLimits
   ) throws(HTTPParseError) -> Bool {

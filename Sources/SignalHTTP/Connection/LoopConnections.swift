@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// How many connections a loop has, which every thread may ask: the listener hands to the loop with the fewest.
+/// How many connections a loop has, readable from every thread: the listener hands new ones to the loop with the
+/// fewest.
 final class ConnectionCount: Sendable {
   private let number = Atomic<Int>(0)
 
@@ -11,13 +12,13 @@ final class ConnectionCount: Sendable {
   func remove() { number.subtract(1, ordering: .relaxed) }
 }
 
-/// What connections of one loop have in common: their limits, and who is told of them.
+/// State shared by the connections of one loop: their limits and their observer.
 ///
-/// The limits are here because a copy in each connection would be a quarter of what an idle one takes. When they change,
-/// the connections that follow have another object with the same count.
+/// The limits are here because a copy in each connection would be a quarter of the memory of an idle one. When they
+/// change, new connections get another object with the same count.
 final class LoopConnections: Sendable {
   let limits: Limits
-  /// Who is told of what happens on them.
+  /// Is notified of events on these connections.
   let observer: (@Sendable (ServerEvent) -> Void)?
   let count: ConnectionCount
 
@@ -29,6 +30,6 @@ final class LoopConnections: Sendable {
     self.count = count
   }
 
-  /// What tells of the connection of a peer; nil when nobody wants to know.
+  /// Creates the observation of a peer's connection; nil when there is no observer.
   func observe(_ peer: Peer) -> Observation? { observer.map { Observation($0, peer: peer) } }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// What a listener needs at each of its connections, with its files read.
+/// The settings of a listener that each of its connections needs, with its files loaded.
 struct OpenedListener: Sendable {
   /// nil where there is no TLS.
   let tls: TLSContext?
-  /// Where requests are sent on to; nil where they are served.
+  /// Where requests are redirected to; nil where they are served.
   let redirect: String?
 
   /// - Throws: `TLSError` when a certificate or a key cannot be used.

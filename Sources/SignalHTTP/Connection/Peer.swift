@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Names one of a server's listeners, by its place in ``ServerConfiguration/listeners``.
+/// Identifies one of a server's listeners, by its index in ``ServerConfiguration/listeners``.
 public struct ListenerID: Sendable, Hashable {
   /// Counted from zero.
   public var index: Int { Int(number) }
@@ -9,9 +9,9 @@ public struct ListenerID: Sendable, Hashable {
   init(_ number: UInt8) { self.number = number }
 }
 
-/// The other end of a connection, and which listener it came to.
+/// The other end of a connection, and the listener that accepted it.
 ///
-/// A few words without references: to hand it on with every request costs nothing.
+/// A few words without references: passing it on with every request costs nothing.
 public struct Peer: Sendable, Hashable, CustomStringConvertible {
   private let numeric: PeerAddress
   /// The listener that accepted the connection.
@@ -22,10 +22,10 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
     listener = ListenerID(socket.listener)
   }
 
-  /// The other end of a connection that we have made ourselves.
+  /// The other end of an outgoing connection.
   static let ofOutgoing = Peer(AcceptedSocket(descriptor: -1, peer: .none, listener: 0))
 
-  /// Whether there is a network in between, if only that of this machine.
+  /// Whether the peer is on a network, even if only that of this machine.
   var isRemote: Bool { numeric.family != .unix }
 
   /// Its address; nil when it came through a unix socket.

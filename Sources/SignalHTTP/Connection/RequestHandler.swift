@@ -4,7 +4,7 @@
 ///
 /// One object per loop, called on it; must not block.
 protocol RequestHandler: AnyObject {
-  /// What holds answers back until what they tell is durable; nil when they may be sent at once.
+  /// Holds answers back until the state that they report is durable; nil when they may be sent at once.
   var gate: AnswerGate? { get }
 
   /// Answers a request, whose head and body are valid during the call.
@@ -17,7 +17,7 @@ protocol RequestHandler: AnyObject {
 
   /// Refuses a request whose client waits for 100 (Continue) before it sends the body, if the head alone decides that.
   ///
-  /// Returns whether it has written the refusal; nothing else may have happened.
+  /// Returns whether it has written the refusal; there must be no other effect.
   func refusesByHead(
     _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
     on loop: isolated EventLoop
@@ -28,40 +28,40 @@ extension RequestHandler {
   /// Answers may be sent at once.
   var gate: AnswerGate? { nil }
 
-  /// Refuses nothing before its body has come.
+  /// Refuses nothing before the body has arrived.
   func refusesByHead(
     _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
     on loop: isolated EventLoop
   ) -> Bool { false }
 }
 
-/// What becomes of a request.
+/// The outcome of handling a request.
 enum Disposition {
   /// The response has been written.
   case answered
   /// The responder will be called; until then no other request of the connection is begun.
   case later
-  /// As ``later``, for something that happens on this loop: the wait is told when nobody waits any more, and when so
-  /// much time has passed.
+  /// As ``later``, for something that happens on this loop: the wait is notified when its request is abandoned, and
+  /// when the time is over.
   case wait(any RequestWait, atMost: Duration)
-  /// The connection becomes a WebSocket, if the handshake is right; otherwise that is answered.
+  /// The connection becomes a WebSocket if the handshake is valid; otherwise the request is refused.
   case webSocket(any WebSocketHandler, subprotocols: [String], acceptsBinary: Bool)
   /// The response is a stream of events; its head has been written except for the framing.
   case eventStream(any EventStreamHandler)
 }
 
-/// Answers a request that was promised an answer for later; usable from any thread.
+/// Answers a request later; usable from any thread.
 public struct HTTPResponder: Sendable {
   let loop: EventLoop
   let id: ConnectionID
-  /// Which request of the connection.
+  /// The request's number on its connection.
   let sequence: UInt32
-  /// Who has sent the request, and to which listener.
+  /// The sender of the request, and the listener that accepted its connection.
   public let peer: Peer
 
   /// Sends the response.
   ///
-  /// Only the first call for a request does anything, and none does once the client is gone.
+  /// Only the first call for a request has an effect, and none once the client is gone.
   public func respond(_ response: HTTPResponse) {
     loop.submit { [id, sequence] loop in
       guard let connection = loop.member(id) as? Connection, let session = connection.session as? HTTPSession else {
@@ -71,7 +71,7 @@ public struct HTTPResponder: Sendable {
     }
   }
 
-  /// Answers on the connection's loop, outside of the handling of a request: `write` is given the request's head.
+  /// Answers on the connection's loop, outside of the handling of a request: `write` receives the request's head.
   func respond(on loop: isolated EventLoop, _ write: (borrowing RequestHead, inout ResponseWriter) -> Void) {
     guard let connection = loop.member(id) as? Connection, let session = connection.session as? HTTPSession else {
       return
@@ -80,18 +80,18 @@ public struct HTTPResponder: Sendable {
   }
 }
 
-/// A response of an application.
+/// A response from an application.
 public struct HTTPResponse: Sendable {
-  /// The outcome.
+  /// The status.
   public var status: HTTPStatus
-  /// Fields besides those about the connection and the framing, which the server writes itself.
+  /// Fields other than those about the connection and the framing, which the server writes itself.
   public var fields: HTTPFields
   /// The content.
   ///
-  /// For HEAD its length is told and nothing is sent.
+  /// For HEAD only its length is sent.
   public var body: [UInt8]
 
-  /// A response of its parts.
+  /// A response with these parts.
   public init(_ status: HTTPStatus, fields: HTTPFields = HTTPFields(), body: [UInt8] = []) {
     self.status = status
     self.fields = fields
@@ -113,11 +113,11 @@ public struct HTTPResponse: Sendable {
 
 /// How an application answers a request.
 public enum HTTPReply {
-  /// Now.
+  /// At once.
   case response(HTTPResponse)
-  /// Through the responder, from anywhere, before `Limits.responseTimeout` is over.
+  /// Through the responder, from any thread, within `Limits.responseTimeout`.
   case later
-  /// By becoming a WebSocket with the first of these subprotocols that the client offers. A request that is no valid
+  /// By becoming a WebSocket with the first of these subprotocols that the client offers. A request that is not a valid
   /// handshake is refused with the status of RFC 6455.
   case webSocket(any WebSocketHandler, subprotocols: [String] = [])
 }

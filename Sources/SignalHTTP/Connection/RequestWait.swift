@@ -2,11 +2,11 @@
 
 /// An answer that waits for something to happen, on the loop of its connection.
 ///
-/// Exactly one of the calls below comes, unless the responder has been used before.
+/// Exactly one of the methods below is called, unless the responder has been used before.
 protocol RequestWait: AnyObject {
-  /// The wait is over, because its time is, or because the server or the client ends the connection: answer now.
+  /// Called when the wait has timed out, or when the server or the client ends the connection: answer now.
   func timeIsUp(on loop: isolated EventLoop)
 
-  /// Nobody waits any more: let go of everything.
+  /// Called when the request has been abandoned: release everything.
   func abandoned(on loop: isolated EventLoop)
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// Writes one response into the output of its connection, as its request allows: no content for HEAD, `Connection` by
-/// version and by what becomes of the connection.
+/// Writes one response into the output of its connection, as its request allows: no content for HEAD, `Connection`
+/// depending on the version and on whether the connection persists.
 struct ResponseWriter {
-  /// What is sent; pipelined responses follow each other in it.
+  /// The bytes to send; pipelined responses follow each other in it.
   private(set) var output: [UInt8]
-  /// Whether the connection is good for another request after this response.
+  /// Whether the connection can take another request after this response.
   private(set) var keepsAlive: Bool
-  /// Of what has been written, for whoever is told of refusals.
+  /// The status written, for reporting refusals.
   private(set) var status = 0
-  /// The code of the problem that has been written, if it is one.
+  /// The code of the problem that has been written, if any.
   private(set) var problemCode = ""
   private let isHead: Bool
   private let minorVersion: UInt8
@@ -30,7 +30,7 @@ struct ResponseWriter {
     self.commonFields = commonFields
   }
 
-  /// A response to what could not be read as a request: the connection ends with it.
+  /// Begins the response to bytes that could not be parsed as a request: the connection ends with it.
   init(appendingTo output: consuming [UInt8], _ clock: ResponseClock) {
     self.output = output
     self.clock = clock
@@ -39,10 +39,10 @@ struct ResponseWriter {
     minorVersion = 1
   }
 
-  /// Chunks can be sent.
+  /// Whether chunks can be sent.
   var canChunk: Bool { minorVersion >= 1 }
 
-  /// Adds a field to whatever the response will be.
+  /// Adds a field to the response, whichever it will be.
   mutating func addCommonField(_ name: StaticString, _ value: ByteView) {
     addCommonField(name) { $0.append(value) }
   }
@@ -56,7 +56,7 @@ struct ResponseWriter {
 
   mutating func addCommonField(_ name: StaticString, _ value: StaticString) { addCommonField(name, ByteView(value)) }
 
-  /// The connection ends after this response.
+  /// Ends the connection after this response.
   mutating func close() { keepsAlive = false }
 
   // MARK: Step by step
@@ -94,7 +94,7 @@ struct ResponseWriter {
 
   mutating func endWithoutBody() { head?.end(.sized(0), persistence, to: &output) }
 
-  /// Ends the head of a response whose content has no end yet.
+  /// Ends the head of a response whose length is not known.
   mutating func endAsStream() {
     if !canChunk { keepsAlive = false }
     head?.end(canChunk ? .chunked : .untilClose, persistence, to: &output)
@@ -113,9 +113,9 @@ struct ResponseWriter {
     end(response.body)
   }
 
-  /// A refusal that is not the application's: of what broke a rule of the protocol, or came at a bad time.
+  /// Writes a refusal by the server itself: of a protocol violation, or of a request at a bad time.
   ///
-  /// The strings are ours and need no escapes in JSON.
+  /// The strings are constants and need no escaping in JSON.
   mutating func refuse(_ status: HTTPStatus, code: String, detail: String, isTemporary: Bool = false) {
     begin(status, problem: code)
     if isTemporary { field("Retry-After", Array("1".utf8)) }
@@ -131,7 +131,7 @@ struct ResponseWriter {
     refuse(error.status, code: error.problemCode, detail: error.description)
   }
 
-  /// A refusal of a WebSocket handshake (RFC 6455 §4.2.2); the connection can go on with HTTP.
+  /// Writes the refusal of a WebSocket handshake (RFC 6455 §4.2.2); the connection can continue with HTTP.
   mutating func refuse(_ refusal: UpgradeRefusal) {
     guard let status = HTTPStatus(code: refusal.status) else { preconditionFailure("A refusal has a status.") }
     for (name, value) in refusal.fields {
@@ -140,21 +140,21 @@ struct ResponseWriter {
     refuse(status, code: status == .upgradeRequired ? "upgrade_required" : "bad_handshake", detail: refusal.description)
   }
 
-  /// Appends the 101 of a WebSocket handshake; what follows is no HTTP.
+  /// Appends the 101 of a WebSocket handshake; what follows is not HTTP.
   mutating func switchToWebSocket(acceptKey: [UInt8], subprotocol: String?) {
     WebSocketHandshake.appendResponse(acceptKey: acceptKey, subprotocol: subprotocol, to: &output)
   }
 }
 
-/// What stands in all responses of a loop to those who come by the same way: `Date`, and what browsers should know.
+/// Fields common to all responses of a loop over one kind of transport: `Date`, and security fields for browsers.
 final class ResponseClock {
   private var date = DateField()
   private let isSecured: Bool
 
-  /// What is answered is data: no browser shall take it for a page, run what it says, put it in a frame, or tell others
-  /// where it comes from (Fetch Standard, "X-Content-Type-Options"; CSP Level 3; Referrer Policy).
+  /// Responses are data: browsers must not interpret them as a page, run scripts in them, put them in a frame, or
+  /// reveal their address to others (Fetch Standard, "X-Content-Type-Options"; CSP Level 3; Referrer Policy).
   ///
-  /// A browser's console at the server's own address may connect, to try things out.
+  /// The browser's console on a page at the server's own address may connect, to try things out.
   private static let guards: StaticString = """
     X-Content-Type-Options: nosniff\r
     Content-Security-Policy: default-src 'none'; connect-src 'self'; frame-ancestors 'none'\r
@@ -162,7 +162,7 @@ final class ResponseClock {
 
     """
 
-  /// - Parameter isSecured: The responses go over TLS.
+  /// - Parameter isSecured: Whether the responses are sent over TLS.
   init(isSecured: Bool) { self.isSecured = isSecured }
 
   func begin(_ status: HTTPStatus, to output: inout [UInt8]) -> ResponseHeadWriter {

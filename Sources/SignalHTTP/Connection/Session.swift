@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: MIT
 
-/// What became of bytes that a session was offered.
+/// The result of offering bytes to a session.
 struct Intake {
-  /// How many of them it is done with.
+  /// How many of them it has consumed.
   let consumed: Int
-  /// Whether it stopped before it had seen all it could use, because of output that waits, an answer that is to come,
-  /// or another session that takes over: the rest is offered again as it is.
+  /// Whether it stopped before it had seen all it could use, because of pending output, an outstanding answer, or
+  /// another session that takes over: the rest is offered again unchanged.
   ///
-  /// Otherwise it is offered with more behind it.
+  /// Otherwise the rest is offered again with more bytes after it.
   let isHeldBack: Bool
 }
 
-/// The protocol that a connection speaks at the moment: HTTP, then perhaps WebSocket or an event stream.
+/// The protocol that a connection currently speaks: HTTP, then perhaps WebSocket or an event stream.
 ///
-/// A session owns no socket. It takes bytes, appends output to its connection, and asks it to close.
+/// A session owns no socket: it takes bytes, appends output to its connection, and asks it to close.
 protocol Session: AnyObject {
-  /// Whether input is wanted now. While it is not, nothing is received and the peer's sending stops.
+  /// Whether input is wanted now; otherwise nothing is received and the peer's sending is throttled.
   var takesInput: Bool { get }
 
-  /// Whether output waits for the end of the turn, to go out together with what the hub adds.
+  /// Whether output is collected until the end of the turn, to be sent together with what the hub adds.
   var collectsOutput: Bool { get }
 
-  /// Takes bytes and returns how many it is done with, and what it needs to go on with the rest.
+  /// Takes bytes and returns how many it has consumed, and what it needs to continue with the rest.
   func receive(
     _ bytes: inout MutableSpan<UInt8>, from connection: Connection, on loop: isolated EventLoop
   ) -> Intake
 
-  /// Bytes that it keeps of a request or message that has not come as a whole.
+  /// Bytes that it keeps of an incomplete request or message.
   var heldBytes: Int { get }
 
-  /// There is no memory for what has come, which is not kept: refuses it, and ends the connection.
+  /// There is no memory to keep the received bytes: the session refuses them and ends the connection.
   func memoryIsFull(_ connection: Connection, on loop: isolated EventLoop)
 
-  /// The peer has sent its last byte, and all before it has been offered.
+  /// The peer has sent its last byte, and all bytes before it have been offered.
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop)
 
-  /// The peer will send nothing more, or is gone; what it has sent may not have been offered yet.
+  /// The peer will send nothing more, or is gone; bytes that it sent may not have been offered yet.
   func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop)
 
   /// All output has been taken by the socket: a session that streams adds its next piece.
   ///
   /// Called once after the session has asked for it, with ``Connection/tellsWhenSent``: of the thousands of connections
-  /// that are sent an event, nearly none has anything to add.
+  /// that an event is sent to, hardly any has more to add.
   func outputSent(_ connection: Connection, on loop: isolated EventLoop)
 
   func deadlineReached(_ connection: Connection, on loop: isolated EventLoop)
 
-  /// The server shuts down: finish what is under way and close.
+  /// The server shuts down: finish what is in progress and close.
   func drain(_ connection: Connection, on loop: isolated EventLoop)
 
   /// The connection is gone, for whatever reason; called exactly once, and last.

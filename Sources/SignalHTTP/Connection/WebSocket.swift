@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// What an application does with one WebSocket.
+/// The application's side of one WebSocket.
 ///
 /// Called on the connection's loop, never concurrently; must not block.
 ///
-/// One object per connection, made for the upgrade and released after `closed`.
+/// One object per connection, created for the upgrade and released after `closed`.
 public protocol WebSocketHandler: AnyObject {
-  /// The handshake is done; messages may be sent.
+  /// The handshake is complete; messages may be sent.
   func opened(_ socket: WebSocket, on loop: isolated EventLoop)
 
-  /// A whole message; text is valid UTF-8. The bytes are valid during the call.
+  /// Called with a complete message; text is valid UTF-8. The bytes are valid during the call.
   func received(
     _ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop)
 
@@ -18,7 +18,7 @@ public protocol WebSocketHandler: AnyObject {
   /// Called once after each ``WebSocket/askForDrained(on:)``, or after several of them.
   func drained(_ socket: WebSocket, on loop: isolated EventLoop)
 
-  /// Our side has begun to close: nothing can be sent any more, and what still comes is not told.
+  /// Our side has begun to close: nothing can be sent any more, and messages that still arrive are not delivered.
   func closing(_ socket: WebSocket, on loop: isolated EventLoop)
 
   /// The last call. Nothing can be sent any more.
@@ -44,10 +44,10 @@ public final class WebSocket: Session {
   private var machine: WebSocketMachine
   unowned let connection: Connection
   private let loop: EventLoop
-  /// While input is being read: what is to be sent, collected in the loop's scratch.
+  /// Output collected while input is being read, in the loop's scratch buffer.
   private var collected: [UInt8] = []
   private var isReading = false
-  /// How long the peer may take to answer, once it has been sent what it is to answer.
+  /// The timeout for the peer's answer, which starts once all pending output has been sent.
   private var answerTimeout: Duration?
   private var awaitsPong = false
   private var isAskedForDrained = false
@@ -61,16 +61,16 @@ public final class WebSocket: Session {
     machine = WebSocketMachine(role: .server, limits: connection.limits.webSocket, acceptsBinary: acceptsBinary)
   }
 
-  /// Tells the handler that the handshake's answer is on its way.
+  /// Notifies the handler that the handshake's response has been queued.
   func open(on loop: isolated EventLoop) {
     connection.setDeadline(after: connection.limits.pingInterval, on: loop)
     handler.opened(self, on: loop)
   }
 
-  /// Names this WebSocket for other threads, without keeping it alive.
+  /// Identifies this WebSocket for other threads, without keeping it alive.
   public var handle: WebSocketHandle { WebSocketHandle(loop: loop, id: connection.id) }
 
-  /// The other end, and which listener it came to.
+  /// The other end, and the listener that accepted the connection.
   public var peer: Peer { connection.peer }
 
   /// Bytes that wait to be taken by the system.
@@ -80,7 +80,7 @@ public final class WebSocket: Session {
 
   /// Sends a message in one frame.
   ///
-  /// Dropped without a word once closing has begun.
+  /// Dropped silently once closing has begun.
   public func send(_ message: Span<UInt8>, _ kind: MessageKind, on loop: isolated EventLoop) {
     write(on: loop) { machine, output in _ = machine.send(kind, message, to: &output) }
   }
@@ -90,7 +90,7 @@ public final class WebSocket: Session {
 
   /// Begins the closing handshake.
   ///
-  /// What waits is sent before; the reason is cut at 123 bytes.
+  /// Pending output is sent before; the reason is cut at 123 bytes.
   public func close(_ code: CloseCode = .normal, reason: String = "", on loop: isolated EventLoop) {
     guard machine.maySend else { return }
     connection.observation?.tell(.closing(code, reason: reason))
@@ -99,10 +99,10 @@ public final class WebSocket: Session {
     expectAnswer(within: connection.limits.closeTimeout, on: loop)
   }
 
-  /// Sets the deadline for the answer to what has just been written.
+  /// Sets the deadline for the peer's answer to what has just been written.
   ///
-  /// While that waits behind a backlog, the peer cannot answer, and only has to go on taking what it is sent; its time
-  /// begins when it has been sent all.
+  /// While that is queued after a backlog, the peer cannot answer, and only has to keep accepting output; the timeout
+  /// starts when all has been sent.
   private func expectAnswer(within timeout: Duration, on loop: isolated EventLoop) {
     connection.setDeadline(after: timeout, on: loop)
     guard connection.isBlocked else { return answerTimeout = nil }
@@ -110,13 +110,13 @@ public final class WebSocket: Session {
     connection.tellsWhenSent = true
   }
 
-  /// Asks for ``WebSocketHandler/drained(_:on:)``, also when nothing waits.
+  /// Asks for ``WebSocketHandler/drained(_:on:)``, even when nothing is pending.
   public func askForDrained(on loop: isolated EventLoop) {
     expectDrained()
     connection.markDirty(on: loop)
   }
 
-  /// Asks for it when something waits.
+  /// Asks for it when output is pending.
   func expectDrained() {
     isAskedForDrained = true
     connection.tellsWhenSent = true
@@ -129,7 +129,7 @@ public final class WebSocket: Session {
     connection.sendAnswer(block, on: loop)
   }
 
-  /// Gives the connection what has been collected, so that finished frames can follow it.
+  /// Passes collected output to the connection, so that finished frames can follow it.
   func sendCollected(on loop: isolated EventLoop) {
     guard !collected.isEmpty else { return }
     connection.sendAnswer(Array(collected), on: loop)
@@ -219,7 +219,7 @@ public final class WebSocket: Session {
   }
 }
 
-/// A WebSocket's name, usable from any thread.
+/// Identifies a WebSocket, usable from any thread.
 ///
 /// Once the WebSocket is gone, what is sent is dropped.
 public struct WebSocketHandle: Sendable {
@@ -231,7 +231,7 @@ public struct WebSocketHandle: Sendable {
     self.id = id
   }
 
-  /// Sends a message; messages of one thread keep their order.
+  /// Sends a message; messages from one thread keep their order.
   public func send(_ message: [UInt8], _ kind: MessageKind) {
     withSocket { $0.send(message.span, kind, on: $1) }
   }

@@ -3,164 +3,166 @@ import CReadiness
 import Dispatch
 import Glibc
 
-/// Names a connection of a loop without keeping it alive; a closed connection's name is never given again.
+/// Identifies a connection of a loop without keeping it alive; the identity of a closed connection is never reused.
 struct ConnectionID: Sendable, Hashable {
   fileprivate let slot: UInt32
   fileprivate let generation: UInt32
 
-  /// Names no connection: what a connection carries until its loop has taken it.
+  /// Identifies no connection: the value before a loop has registered the connection.
   static var none: ConnectionID { ConnectionID(slot: .max, generation: .max) }
 
   fileprivate var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }
 
-/// What a loop drives: reacts to readiness, sends what it has to send, and dies at its deadlines.
+/// A member of a loop: reacts to readiness, sends its output, and is closed at its deadline.
 protocol LoopMember: AnyObject {
   var descriptor: Int32 { get }
-  /// Its first request has not come yet.
+  /// Whether its first request has not arrived yet.
   var isNew: Bool { get }
-  /// Since when its peer takes nothing of what waits for it, in the loop's time; nil when nothing waits.
+  /// Since when its peer has accepted none of the pending output, in the loop's time; nil when nothing is pending.
   var blockedTime: UInt64? { get }
   func ready(_ event: ReadinessEvent, on loop: isolated EventLoop)
-  /// More was readable than one turn allows; called in the next turn.
+  /// Called in the next turn when more was readable than one turn allows.
   func proceed(on loop: isolated EventLoop)
-  /// End of a turn in which the member asked for it with `markDirty`.
+  /// Called at the end of a turn in which the member asked for it with `markDirty`.
   func flush(on loop: isolated EventLoop)
   func deadlineReached(on loop: isolated EventLoop)
-  /// The server drains: finish what is under way, then close.
+  /// The server drains: finish the request in progress, then close.
   func drain(on loop: isolated EventLoop)
-  /// Drop everything now.
+  /// Drops everything now.
   func abort(on loop: isolated EventLoop)
 }
 
-/// Takes part in every turn of a loop, besides its members.
+/// Takes part in every turn of a loop, in addition to its members.
 protocol TurnParticipant: AnyObject {
-  /// Before the turn's events; the end of this turn will come.
+  /// Called before the turn's events; `turnEnds` follows in the same turn.
   func turnBegins(on loop: isolated EventLoop)
-  /// After the turn's events and work, before output is sent.
+  /// Called after the turn's events and work, before output is sent.
   func turnEnds(on loop: isolated EventLoop)
 }
 
-/// Takes over an accepted socket.
+/// Takes ownership of an accepted socket.
 protocol ConnectionAcceptor: AnyObject {
   func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop)
 }
 
 /// One thread of I/O: a serial Dispatch queue, an epoll set of its connections, and one Dispatch source on that set.
 ///
-/// The source's handler runs *turns* until the set has been idle for a second, then gives the thread back to
-/// Dispatch. All that a loop owns (connections, sessions, its hub) is touched in turns only, which the compiler
-/// checks: their methods take `on loop: isolated EventLoop`. From other threads `submit` is the only door.
+/// The source's handler runs *turns* (loop iterations) until the set has been idle for a second, then returns the
+/// thread to Dispatch. Everything that a loop owns (connections, sessions, its hub) is accessed in turns only, which
+/// the compiler checks: the methods take `on loop: isolated EventLoop`. Other threads use the submission queue:
+/// `submit` is the only entry point.
 ///
-/// A turn: readiness events → work from the door → who comes and who goes → connections that had more to read → the turn's
-/// end for participants (the hub routes changes) → one send per connection that has output → deadlines → close what was
-/// marked closed.
+/// A turn: readiness events → submitted work → new and closing connections → connections that had more to read → the
+/// turn's end for participants (the hub routes changes) → one send per connection that has output → deadlines → release
+/// of what was marked closed.
 ///
-/// *Who comes* is a connection whose first request has not come yet: that is often its dearest, with a handshake of TLS
-/// before and a snapshot behind. *Who goes* is one whose peer has ended. Both happen to thousands at once, when a network or another
-/// server fails; a turn has a share of its time for them, so that those who stay do not wait for all of them.
+/// A *new* connection is one whose first request has not arrived yet: it is often the most expensive, with a TLS
+/// handshake before the request and a snapshot after it. A *closing* connection is one whose peer has ended. Both occur
+/// by the thousand when a network or another server fails; they get a limited share of each turn, so that established
+/// connections do not wait for all of them.
 public actor EventLoop {
   private struct Slot {
     var member: (any LoopMember)?
     var generation: UInt32 = 0
-    /// The member's first request has not come yet.
+    /// The member's first request has not arrived yet.
     var isNew = false
-    /// What has been told of the member while it waits among `passing`; zero when it does not.
+    /// Readiness flags reported for the member while it waits in `passing`; zero when it does not.
     var passingFlags: UInt32 = 0
     var deadline: UInt64 = .max
   }
 
-  /// Tokens of members that are not connections; a slot never grows to these.
+  /// Tokens of members that are not connections; slots never reach these numbers.
   private enum Token {
     static let door = UInt64.max
     static let timer = UInt64.max - 1
-    /// The first listener; the others follow downwards.
+    /// The first listener; the others count downwards.
     static let listener = UInt64.max - 2
-    /// The last listener there can be: what is below is a connection.
+    /// The last possible listener: anything below is a connection.
     static let lastListener = listener - UInt64(UInt8.max)
   }
 
-  /// What the set reports of a listener by.
+  /// The token by which the set reports a listener.
   static func token(ofListener number: UInt8) -> UInt64 { Token.listener - UInt64(number) }
 
-  /// How long the set must be idle before the thread goes back to Dispatch.
+  /// How long the set must be idle before the thread is returned to Dispatch.
   ///
-  /// Longer than what is between two updates of a dashboard: to come back takes two changes of threads, which is more
-  /// than to deliver one.
+  /// Longer than the interval between two updates of a dashboard: resuming costs two thread switches, more than
+  /// delivering an update.
   private static let idleMilliseconds: Int32 = 1000
-  /// Bytes received at most per call; also the largest piece a session sees at once.
+  /// Bytes received at most per call; also the largest piece that a session sees at once.
   static let receiveBufferBytes = Transport.receiveBufferBytes
-  /// How much of a turn those have who come and go; one is served in any case.
+  /// The share of a turn for new and closing connections; at least one is served in any case.
   private static let passingNanoseconds: UInt64 = 500_000
-  /// Bytes that are sent in one turn before the others are looked at: a few milliseconds' worth.
+  /// Bytes sent in one turn before other work goes on: a few milliseconds' worth.
   private static let turnOutput = 4 << 20
-  /// How often events are taken in one turn, when there are many and few of them are handled at once.
+  /// How often events are fetched in one turn, when there are many and few of them are handled at once.
   private static let batchesPerTurn = 16
 
   private nonisolated let executor: LoopExecutor
   private let source: any DispatchSourceRead
   private let readiness: Readiness
   private let timerDescriptor: Int32
-  /// When the timer rings, in the time of `now`; `.max` when it is not armed.
+  /// When the timer fires, in the time of `now`; `.max` when it is not armed.
   private var timerRings = UInt64.max
   private var sweepNanoseconds: UInt64
   private var nextSweep = UInt64.max
-  /// When a participant wants a turn.
+  /// When a participant needs a turn.
   private var nextTurn = UInt64.max
 
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
   private var dirty: [any LoopMember] = []
   private var flushing: [any LoopMember] = []
-  /// Those that had to wait for another turn, because so much was sent in theirs.
+  /// Members deferred to another turn, because too much was sent in theirs.
   private var unflushed: [any LoopMember] = []
   private var toProceed: [any LoopMember] = []
   private var closed: [any LoopMember] = []
-  /// Tokens of those who come and go, each once, in the order in which that was told.
+  /// Tokens of new and closing connections, each once, in the order of their first report.
   private var passing: [UInt64] = []
   private var isStopped = false
   private var participants: [any TurnParticipant] = []
   private var listeners: [Listener] = []
-  /// How much may still be sent in this turn.
+  /// Bytes that may still be sent in this turn.
   private var outputLeft = turnOutput
-  /// Set before the first socket is handed over; another one takes those that follow.
+  /// Set before the first socket is handed over; a replacement accepts later ones.
   private(set) var acceptor: (any ConnectionAcceptor)?
 
-  /// Receives for all connections of the loop, one at a time.
+  /// Receive buffer for all connections of the loop, used by one at a time.
   let receiveBuffer = RawBuffer(count: receiveBufferBytes)
-  /// For the connections that have TLS.
+  /// Shared by the connections with TLS.
   lazy var sealedBuffers = TLSBuffers()
-  /// Output of the connection that is being served; taken and put back so that two users never overlap.
+  /// Output of the connection that is being served; taken and returned, so that two users never overlap.
   private var scratch: [UInt8] = []
-  /// Monotonic nanoseconds, read once a turn; or told by a test, which is the clock then.
+  /// Monotonic nanoseconds, read once per turn; or set by a test, which then acts as the clock.
   var now: UInt64 = monotonicNanoseconds()
   /// Connections of this loop.
   private(set) var count = 0
-  /// Whether the loop is on its way to its end: no new requests are begun.
+  /// Whether the loop is draining: no new requests are begun.
   private(set) var isDraining = false
-  /// When what has not drained is dropped.
+  /// When connections that have not drained are dropped.
   private var drainDeadline = UInt64.max
-  /// Participants have work that did not fit into this turn: the next begins at once.
+  /// Participants have work that did not fit into this turn: the next one begins at once.
   private var hasWorkLeft = false
-  /// What this turn may still spend on what strangers' expressions cost.
+  /// What this turn may still spend on evaluating clients' expressions.
   var work: TurnWork
-  /// Counts the memory that is taken for the loop's connections; nil when it has no limit.
+  /// Accounts for the memory of the loop's connections; nil when it has no limit.
   let memory: MemoryKeeper?
   /// Called once, when draining has closed the last connection.
   private var whenDrained: (@Sendable () -> Void)?
 
-  /// The executor of this loop: its jobs come through the same door as `submit`.
+  /// The executor of this loop: its jobs use the same submission queue as `submit`.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
-    // Unowned, as the runtime asks for it: the loop owns its executor.
+    // Unowned, as the runtime requires: the loop owns its executor.
     unsafe executor.asUnownedSerialExecutor()
   }
 
-  /// Makes a loop; it runs until `stop`.
+  /// Creates a loop; it runs until `stop`.
   ///
   /// - Parameters:
-  ///   - sweepMilliseconds: How often deadlines are looked at; a timeout is late by at most this.
+  ///   - sweepMilliseconds: How often deadlines are checked; a timeout is late by at most this.
   ///   - turnWork: What each kind of work may cost in a turn; see `TurnWork`.
-  ///   - memory: That of the server; nil when it has no limit.
+  ///   - memory: The server's memory; nil when it has no limit.
   init(
     label: String, sweepMilliseconds: Int, turnWork: Int = TurnWork.defaultLimit, memory: MemoryBudget? = nil
   ) throws(SystemError) {
@@ -190,7 +192,7 @@ public actor EventLoop {
     executor.put(.submission(work))
   }
 
-  /// Makes the loop run a turn soon, so that its hooks see what came in.
+  /// Makes the loop run a turn soon, so that its participants see what has arrived.
   ///
   /// May be called from anywhere.
   nonisolated func wake() { executor.wake() }
@@ -202,8 +204,8 @@ public actor EventLoop {
       let again = toProceed
       let hasWork = !again.isEmpty || !dirty.isEmpty || !unflushed.isEmpty || !passing.isEmpty || hasWorkLeft
       hasWorkLeft = false
-      // Whoever else wants the processor has it first, and there is more to do when it is ours again: to sleep for one
-      // event at a time costs two changes of threads and a waking for each.
+      // Other runnable threads get the processor first; by the time it is ours again, more events have gathered:
+      // sleeping for one event at a time costs two thread switches and a wake-up for each.
       if !hasWork { sched_yield() }
       let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
       if events == 0 && !hasWork { return }
@@ -229,9 +231,9 @@ public actor EventLoop {
     } while !isStopped
   }
 
-  /// Handles the events that were taken.
+  /// Handles the fetched events.
   ///
-  /// Those who come and go only take their places in a queue, so more events are taken behind them: whoever stays does
+  /// New and closing connections are only queued, so further events are fetched after them: established connections do
   /// not wait in the kernel's queue either.
   private func dispatch(_ events: Int) {
     var events = events
@@ -243,11 +245,11 @@ public actor EventLoop {
     }
   }
 
-  /// Handles an event and returns true; or puts off what is for someone who comes or goes.
+  /// Handles an event and returns true, or queues it when it is for a new or closing connection.
   private func dispatch(_ event: ReadinessEvent) -> Bool {
     guard event.token < Token.lastListener else {
       switch event.token {
-      case Token.door: break  // its work is taken in every turn
+      case Token.door: break  // submitted work is taken in every turn
       case Token.timer: timerRang()
       default: for listener in listeners where listener.token == event.token { listener.isReady = true }
       }
@@ -263,13 +265,13 @@ public actor EventLoop {
     return false
   }
 
-  /// The slot that a token names, unless its member is gone.
+  /// The slot of a token, unless its member is gone.
   private func slot(of token: UInt64) -> Int? {
     let slot = Int(token & 0xffff_ffff)
     return slots[slot].generation == UInt32(token >> 32) ? slot : nil
   }
 
-  /// Accepts connections, and serves those who come and go.
+  /// Accepts connections, and serves new and closing ones.
   private func servePassing() {
     for listener in listeners where listener.isReady { listener.accept(on: self) }
     guard !passing.isEmpty else { return }
@@ -289,14 +291,14 @@ public actor EventLoop {
   }
 
   private func flushDirty() {
-    // What is marked while flushing (a snapshot's next piece) has its turn in the next turn, so that no member
-    // keeps the loop to itself; and so have those for whom too much has been sent already.
+    // Members marked while flushing (a snapshot's next piece) are flushed in the next turn, so that no member
+    // monopolizes the loop; so are those that are left when enough has been sent.
     if unflushed.isEmpty {
       swap(&dirty, &flushing)
       flush(&flushing, downTo: 0)
       if !flushing.isEmpty { swap(&flushing, &unflushed) }
     } else {
-      // Neither those who have waited nor those who have little to be sent wait for the others.
+      // Neither deferred members nor those with little to send wait for the rest.
       flush(&unflushed, downTo: Self.turnOutput / 2)
       swap(&dirty, &flushing)
       flush(&flushing, downTo: 0)
@@ -305,7 +307,8 @@ public actor EventLoop {
     }
   }
 
-  /// Flushes members, at least one, until no more than this may be sent in the turn, and takes them off the list.
+  /// Flushes members, at least one, until no more than `rest` bytes may be sent in the turn, and removes them from the
+  /// list.
   private func flush(_ members: inout [any LoopMember], downTo rest: Int) {
     var flushed = 0
     while flushed < members.count, outputLeft > rest || flushed == 0 {
@@ -315,21 +318,21 @@ public actor EventLoop {
     if flushed == members.count { members.removeAll(keepingCapacity: true) } else { members.removeFirst(flushed) }
   }
 
-  /// Notes bytes that have been sent in this turn.
+  /// Counts bytes that have been sent in this turn.
   func noteSent(_ bytes: Int) { outputLeft -= bytes }
 
-  /// So much has been sent in this turn that nobody should be given an answer any more.
+  /// Whether so much has been sent in this turn that no further answers should be written.
   var hasSentEnough: Bool { outputLeft <= 0 }
 
-  /// Asks for another turn right behind this one: a participant has spent what it may in one, and has more to do.
+  /// Asks for another turn right after this one: a participant has used up its share of this one and has more to do.
   func continueInNextTurn() { hasWorkLeft = true }
 
-  /// Adds a participant, for as long as the loop runs.
+  /// Adds a participant for the lifetime of the loop.
   func addParticipant(_ participant: any TurnParticipant) { participants.append(participant) }
 
   // MARK: Members
 
-  /// Registers a member and returns its name.
+  /// Registers a member and returns its identity.
   func add(_ member: any LoopMember) throws(SystemError) -> ConnectionID {
     let slot = freeSlots.popLast() ?? UInt32(slots.count)
     if slot == slots.count { slots.append(Slot()) }
@@ -347,9 +350,9 @@ public actor EventLoop {
     return id
   }
 
-  /// Takes a member out.
+  /// Removes a member.
   ///
-  /// It is kept until the end of the turn, so that nobody on the stack sees it die.
+  /// It is retained until the end of the turn, so that callers on the stack do not see it deallocated.
   func remove(_ id: ConnectionID) {
     let index = Int(id.slot)
     guard slots[index].generation == id.generation, let member = slots[index].member else { return }
@@ -364,12 +367,12 @@ public actor EventLoop {
     if isDraining && count == 0 { finishDraining() }
   }
 
-  /// The member of that name, unless it is gone.
+  /// The member with that identity, unless it is gone.
   func member(_ id: ConnectionID) -> (any LoopMember)? {
     slots[Int(id.slot)].generation == id.generation ? slots[Int(id.slot)].member : nil
   }
 
-  /// Sets the member's one deadline, in the time of `now`; `.max` is none.
+  /// Sets the member's single deadline, in the time of `now`; `.max` is none.
   func setDeadline(_ deadline: UInt64, of id: ConnectionID) {
     guard slots[Int(id.slot)].generation == id.generation else { return }
     slots[Int(id.slot)].deadline = deadline
@@ -377,17 +380,17 @@ public actor EventLoop {
 
   /// Asks for `flush` at the end of this turn.
   ///
-  /// The caller remembers that it has asked.
+  /// The caller keeps track of whether it has asked.
   func markDirty(_ member: any LoopMember) { dirty.append(member) }
 
   /// Asks for `proceed` in the next turn.
   ///
-  /// The caller remembers that it has asked.
+  /// The caller keeps track of whether it has asked.
   func proceedLater(_ member: any LoopMember) { toProceed.append(member) }
 
   // MARK: Scratch
 
-  /// Lends the loop's output buffer, empty; give it back with `returnScratch`.
+  /// Lends the loop's output buffer, empty; return it with `returnScratch`.
   func takeScratch() -> [UInt8] {
     var lent: [UInt8] = []
     swap(&lent, &scratch)
@@ -395,28 +398,28 @@ public actor EventLoop {
     return lent
   }
 
-  /// Takes the buffer back; one that has grown beyond reason is let go.
+  /// Takes the buffer back; one that has grown too large is freed.
   func returnScratch(_ buffer: consuming [UInt8]) {
     scratch = buffer.capacity > 4 << 20 ? [] : buffer
   }
 
   // MARK: Deadlines
 
-  /// Makes sure that a turn begins then, or at most a millisecond later, for a participant.
+  /// Makes sure that a turn begins at that time, or at most a millisecond later, for a participant.
   func needTurn(at time: UInt64) {
     guard time < nextTurn else { return }
     nextTurn = time
     armTimer()
   }
 
-  /// Makes sure that `sweep` runs, for listeners that wait for descriptors, or for deadlines.
+  /// Makes sure that `sweep` runs, for listeners that wait for descriptors or for deadlines.
   func needSweep() {
     guard nextSweep == .max else { return }
     nextSweep = now + sweepNanoseconds
     armTimer()
   }
 
-  /// Looks at deadlines so often, from the next time on.
+  /// Sets how often deadlines are checked, from the next sweep on.
   func setSweep(milliseconds: Int) { sweepNanoseconds = Self.nanoseconds(milliseconds) }
 
   private static func nanoseconds(_ milliseconds: Int) -> UInt64 { UInt64(max(1, milliseconds)) * 1_000_000 }
@@ -425,7 +428,7 @@ public actor EventLoop {
     let next = min(nextSweep, nextTurn)
     guard next < timerRings else { return }
     timerRings = next
-    // The turn may have lasted for a while; and an interval of zero would disarm the timer.
+    // The turn may have taken a while; and an interval of zero would disarm the timer.
     let current = monotonicNanoseconds()
     _ = creadiness_arm_timer(timerDescriptor, next > current ? Int64(clamping: next - current) : 1)
   }
@@ -440,7 +443,7 @@ public actor EventLoop {
   private func sweep() {
     nextSweep = .max
     for listener in listeners { listener.resumeIfPaused(on: self) }
-    // Only the slots' array is walked: a member is touched when its time has come.
+    // Only the array of slots is scanned: a member is accessed when its deadline has passed.
     for index in slots.indices where slots[index].deadline <= now {
       slots[index].deadline = .max
       slots[index].member?.deadlineReached(on: self)
@@ -462,7 +465,7 @@ public actor EventLoop {
     do {
       try readiness.add(listener.descriptor, .readableLevel, token: listener.token)
     } catch {
-      // The kernel is out of memory for it: tried again at the next sweep.
+      // The kernel has no memory for it: retried at the next sweep.
       listener.pause(on: self)
     }
   }
@@ -474,8 +477,8 @@ public actor EventLoop {
     listeners = []
   }
 
-  /// Stops accepting, lets every connection finish, drops those that have not in time, and calls `done` when the last
-  /// has gone.
+  /// Stops accepting, lets every connection finish, drops those that have not finished in time, and calls `done` when
+  /// the last one is closed.
   func drain(within timeout: Duration, whenDone done: @escaping @Sendable () -> Void) {
     guard !isDraining else { return done() }
     isDraining = true
@@ -486,9 +489,9 @@ public actor EventLoop {
     if count == 0 { finishDraining() }
   }
 
-  /// Drops a quarter of the members whose peers take nothing of what waits for them: those that have taken nothing for
-  /// longest.
+  /// Drops a quarter of the members whose peers accept none of the pending output: those blocked for the longest time.
   ///
+  /// - Returns: How many.
   /// - Returns: How many.
   func abortBlocked() -> Int {
     var blocked: [(time: UInt64, member: any LoopMember)] = []
@@ -501,7 +504,7 @@ public actor EventLoop {
     return count
   }
 
-  /// Drops every connection that is left.
+  /// Drops all remaining connections.
   private func abortAll() {
     for slot in slots { slot.member?.abort(on: self) }
   }
@@ -511,7 +514,7 @@ public actor EventLoop {
     whenDrained = nil
   }
 
-  /// Ends the turns; the loop does nothing any more.
+  /// Ends the turns; the loop does nothing afterwards.
   func stop() {
     isStopped = true
     participants = []

@@ -4,16 +4,16 @@ import Glibc
 
 /// A listening socket: accepts on the first loop and hands each connection to the loop with the fewest.
 final class Listener {
-  /// Connections accepted in one go, so that a storm of them does not stop the loop's other work.
+  /// Connections accepted in one go, so that a burst of them does not stall the loop's other work.
   private static let acceptsPerTurn = 16
 
   private let socket: BoundSocket
-  /// Its place among those of the server, which each connection carries.
+  /// Its index among the server's listeners, which each connection records.
   private let number: UInt8
-  /// Called with each accepted socket, which is then the callee's.
+  /// Called with each accepted socket, whose ownership passes to the callee.
   private let hand: (AcceptedSocket, isolated EventLoop) -> Void
   private(set) var isPaused = false
-  /// Somebody waits to be accepted.
+  /// Whether connections wait to be accepted.
   var isReady = false
 
   var descriptor: Int32 { socket.handle.descriptor }
@@ -29,7 +29,7 @@ final class Listener {
     isReady = false
     for _ in 0..<Self.acceptsPerTurn {
       var peer = creadiness_peer()
-      // The pointer is good during the call.
+      // The pointer is valid during the call.
       let accepted = unsafe creadiness_accept(descriptor, &peer)
       if accepted >= 0 {
         hand(AcceptedSocket(descriptor: accepted, peer: PeerAddress(peer), listener: number), loop)
@@ -38,7 +38,7 @@ final class Listener {
       switch errno {
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-        // Level-triggered: without a pause the loop would spin on a connection it cannot take.
+        // Level-triggered: without a pause the loop would spin on a connection that it cannot accept.
         loop.unwatchListener(self)
         return pause(on: loop)
       default: return
@@ -46,13 +46,13 @@ final class Listener {
     }
   }
 
-  /// Waits for the next sweep.
+  /// Stops accepting until the next sweep.
   func pause(on loop: isolated EventLoop) {
     isPaused = true
     loop.needSweep()
   }
 
-  /// Tries again after a pause, at the next sweep.
+  /// Resumes accepting after a pause, at the next sweep.
   func resumeIfPaused(on loop: isolated EventLoop) {
     guard isPaused else { return }
     isPaused = false

@@ -4,18 +4,19 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The one door into a loop: work and actor jobs from any thread go into a queue and wake the loop's epoll set.
+/// The submission queue of a loop: the only way in for work and actor jobs from other threads; it wakes the loop's
+/// epoll set.
 ///
 /// Nothing is ever dispatched to the loop's queue itself, because a block waits there until the loop is idle.
 final class LoopExecutor: SerialExecutor {
-  /// What comes through the door; it runs between two turns, in the order of arrival.
+  /// A submitted piece of work; it runs between two turns, in the order of arrival.
   enum Work: Sendable {
     case job(UnownedJob)
     case submission(@Sendable (isolated EventLoop) -> Void)
   }
 
   let queue: DispatchQueue
-  /// An eventfd, member of the loop's epoll set, edge-triggered: a write is an edge, so it is never read.
+  /// An eventfd in the loop's epoll set, edge-triggered: each write is an edge, so it is never read.
   let wakeDescriptor: Int32
   private let waiting = Mutex<[Work]>([])
 
@@ -29,7 +30,7 @@ final class LoopExecutor: SerialExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) { put(.job(UnownedJob(job))) }
 
-  /// Puts work in; one wake-up serves all that is put in before the loop takes it.
+  /// Enqueues work; one wake-up serves everything enqueued before the loop takes it.
   func put(_ work: Work) {
     let wasEmpty = waiting.withLock { waiting in
       waiting.append(work)
@@ -41,7 +42,7 @@ final class LoopExecutor: SerialExecutor {
   /// Makes the loop run a turn soon.
   func wake() { _ = creadiness_signal_event(wakeDescriptor) }
 
-  /// Takes all that has come in.
+  /// Takes everything that has been enqueued.
   func take() -> [Work] {
     waiting.withLock { waiting in
       guard !waiting.isEmpty else { return [] }
@@ -60,6 +61,6 @@ final class LoopExecutor: SerialExecutor {
     unsafe UnownedSerialExecutor(ordinary: self)
   }
 
-  /// SE-0424: what `assumeIsolated` asks; traps unless called on the loop's queue.
+  /// Called by `assumeIsolated` (SE-0424); traps unless on the loop's queue.
   func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-/// What one loop does about the memory of the server: it looks how much there is, and when it is short, drops connections
-/// whose peers do not take what waits for them.
+/// Enforces the server's memory limit on one loop: checks the use and, when memory is short, drops connections whose
+/// peers do not accept their pending output.
 ///
-/// That takes back what nothing else can: frames and answers that wait, the newest event of each path for those who are
-/// behind, the old snapshots that they still read.
+/// That frees what nothing else can: pending frames and answers, conflated events of lagging subscribers, and the old
+/// snapshots that they still read.
 final class MemoryKeeper: TurnParticipant {
   let budget: MemoryBudget
-  /// Bytes that have begun to wait since somebody looked.
+  /// Bytes that have become pending since the last check.
   private var noted = 0
   private var nextLook: UInt64 = 0
 
-  /// After so many bytes it is looked how much memory there is: within a turn there may be many.
+  /// Pending bytes after which memory is checked again: there may be many within one turn.
   private static let noticedBytes = 1 << 20
-  /// How often it is looked otherwise, and how often connections are dropped; what they have is given back meanwhile.
+  /// How often it is checked otherwise, and how often connections are dropped; their memory is freed in between.
   private static let interval: UInt64 = 100_000_000
-  /// While memory is short, no more than this waits of an answer.
+  /// While memory is short, at most this much of an answer may stay pending.
   static let smallRest = 16 << 10
 
   init(_ budget: MemoryBudget) { self.budget = budget }
@@ -23,7 +23,7 @@ final class MemoryKeeper: TurnParticipant {
   /// Most of the memory is used.
   var isShort: Bool { budget.gauge.isShort }
 
-  /// Notes bytes that have begun to wait.
+  /// Counts bytes that have become pending.
   func note(_ bytes: Int) {
     noted += bytes
     guard noted >= Self.noticedBytes else { return }
@@ -31,7 +31,7 @@ final class MemoryKeeper: TurnParticipant {
     budget.gauge.look()
   }
 
-  /// Takes what a connection is counted with; nil when there is none left, and it can only be refused.
+  /// Claims the memory that a connection counts for; nil when there is none left, and it can only be refused.
   func takeConnection(isSecured: Bool) -> Int? {
     let bytes = isSecured ? MemoryBudget.securedConnectionBytes : MemoryBudget.connectionBytes
     if budget.connections.take(bytes) { return bytes }
@@ -39,10 +39,10 @@ final class MemoryKeeper: TurnParticipant {
     return nil
   }
 
-  /// Gives back what was counted for input.
+  /// Releases the memory claimed for input.
   func release(input: Int) { if input > 0 { budget.requests.giveBack(input) } }
 
-  /// Gives back what was counted for a connection.
+  /// Releases the memory claimed for a connection.
   func release(input: Int, connection: Int?) {
     release(input: input)
     guard let connection else { return budget.countRefused(-1) }
@@ -56,7 +56,7 @@ final class MemoryKeeper: TurnParticipant {
     nextLook = loop.now + Self.interval
     budget.gauge.look()
     guard isShort else { return }
-    // There may be no other event that begins a turn.
+    // There may be no other event that would begin a turn.
     loop.needTurn(at: nextLook)
     budget.noteShortage(dropping: loop.abortBlocked(), at: loop.now)
   }

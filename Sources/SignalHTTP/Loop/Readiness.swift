@@ -2,17 +2,17 @@
 import CReadiness
 import Glibc
 
-/// What is known about one descriptor after a wait.
+/// The readiness of one descriptor after a wait.
 struct ReadinessEvent {
   let token: UInt64
-  /// As the kernel tells them; those of several waits may be put together.
+  /// As the kernel reports them; the flags of several waits may be combined.
   let flags: UInt32
 
   /// Bytes, an end or an error can be received.
   var isReadable: Bool {
     flags & (creadiness_readable | creadiness_peer_ended | creadiness_hung_up | creadiness_failed) != 0
   }
-  /// Room to send, or an error that a send will report.
+  /// There is room to send, or an error that a send will report.
   var isWritable: Bool { flags & (creadiness_writable | creadiness_hung_up | creadiness_failed) != 0 }
   /// The peer's end is already in the receive queue: no further edge will announce it.
   var isEnding: Bool { flags & (creadiness_peer_ended | creadiness_hung_up | creadiness_failed) != 0 }
@@ -20,18 +20,18 @@ struct ReadinessEvent {
 
 /// The set of descriptors of one loop: add, remove, wait, event.
 ///
-/// The platform lives behind these four verbs.
+/// The platform is hidden by these four operations.
 ///
-/// The set's own descriptor is readable while any member is ready; that is what lets one Dispatch source stand for
-/// thousands of sockets.
+/// The set's own descriptor is readable while any member is ready, so one Dispatch source can represent thousands of
+/// sockets.
 @safe final class Readiness {
   /// How a member is watched.
   enum Interest {
-    /// Read and write together, told once per change of state. For connections: registered once, never re-armed.
+    /// Read and write together, reported once per change of state. For connections: registered once, never re-armed.
     case edges
-    /// Readable only, told as long as it lasts. For the listener.
+    /// Readable only, reported as long as it lasts. For the listener.
     case readableLevel
-    /// Readable only, told once per signal. For eventfd, which then never needs to be read.
+    /// Readable only, reported once per signal. For eventfd, which then never needs to be read.
     case readableEdge
 
     fileprivate var flags: UInt32 {
@@ -43,10 +43,10 @@ struct ReadinessEvent {
     }
   }
 
-  /// Events taken from the kernel in one call.
+  /// Events fetched from the kernel in one call.
   ///
-  /// So many are handled in a turn, and what comes through the loop's door waits for its end: with 64 of the dearest
-  /// requests that is well below a millisecond. More would save next to nothing, as a call costs less than one request.
+  /// They are all handled in one turn, and submitted work waits for its end: with 64 of the most expensive requests
+  /// that is well below a millisecond. More would save next to nothing, as a call costs less than one request.
   static let capacity = 64
 
   let descriptor: Int32
@@ -72,12 +72,12 @@ struct ReadinessEvent {
 
   func remove(_ member: Int32) { _ = creadiness_remove(descriptor, member) }
 
-  /// Waits at most so long and returns how many events were taken; `event` tells each.
+  /// Waits at most that long and returns how many events were fetched; read them with `event`.
   func wait(milliseconds: Int32) -> Int {
     max(0, Int(unsafe creadiness_wait(descriptor, events, Int32(Self.capacity), milliseconds)))
   }
 
-  /// An event of the last wait.
+  /// An event of the last wait, by its index.
   func event(_ index: Int) -> ReadinessEvent {
     unsafe ReadinessEvent(
       token: creadiness_token(events, Int32(index)), flags: creadiness_flags(events, Int32(index)))

@@ -2,28 +2,28 @@
 import CTLS
 import Glibc
 
-/// A certificate with its key, made here.
+/// A generated certificate with its key.
 package struct MadeCertificate: Sendable {
   /// Both in PEM, the certificate first.
   package let pem: [UInt8]
 
   /// What a certificate is for.
   package enum Purpose: Sendable {
-    /// A server of these names: DNS names and IP addresses.
+    /// A server with these names: DNS names and IP addresses.
     case server([String])
     /// A client.
     case client
-    /// Signing others.
+    /// A certificate authority.
     case authority
   }
 
-  /// Makes a key and a certificate for it; nil when a name cannot be in a certificate.
+  /// Generates a key and a certificate for it; nil when a name cannot be in a certificate.
   ///
   /// - Parameters:
   ///   - subject: The common name, at most 64 characters.
-  ///   - days: For how long it is good.
-  ///   - isRSA: The key is one with 2048 bits for RSA; otherwise one on the curve P-256.
-  ///   - issuer: The authority that signs it; by default it is signed by itself.
+  ///   - days: How long it is valid.
+  ///   - isRSA: Generates a 2048-bit RSA key instead of one on the curve P-256.
+  ///   - issuer: The authority that signs it; self-signed by default.
   package init?(
     subject: String, for purpose: Purpose, days: Int, isRSA: Bool = false, signedBy issuer: MadeCertificate? = nil
   ) {
@@ -31,14 +31,14 @@ package struct MadeCertificate: Sendable {
     var signedDays = days
     switch purpose {
     case .server(let all):
-      // A comma would end the name.
+      // A comma would separate names.
       guard !all.isEmpty, !all.contains(where: { $0.contains(",") }) else { return nil }
       names = all.map { Self.isAddress($0) ? "IP:\($0)" : "DNS:\($0)" }.joined(separator: ",")
     case .client: break
     case .authority: signedDays = -days
     }
     let issuerText = issuer.map { String(decoding: $0.pem, as: UTF8.self) }
-    // More than a key for RSA and a certificate with a hundred names.
+    // Larger than an RSA key and a certificate with a hundred names.
     let pem = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
       unsafe buffer.withMemoryRebound(to: CChar.self) { text in
         count = unsafe ctls_make_certificate(
@@ -52,7 +52,7 @@ package struct MadeCertificate: Sendable {
   /// Whether a text is an IPv4 or IPv6 address, without brackets.
   private static func isAddress(_ text: String) -> Bool {
     var address = in6_addr()
-    // As large as the larger of both.
+    // Sized for the larger of the two.
     return unsafe inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1
   }
 }

@@ -2,13 +2,13 @@
 import CTLS
 import Glibc
 
-/// The sealed bytes of the channel that is at work; those of one thread share it.
+/// The encrypted bytes of the channel that is in use; shared by all channels of one thread.
 @safe final class TLSBuffers {
-  /// Received in one go; a session's buffer holds what that opens to, with what was there of a record before.
+  /// Received in one go; a session's buffer has room for their plaintext and that of the record begun before.
   fileprivate static let receivedBytes = 96 << 10
-  /// Sealed in one go before it is sent; what the socket does not take of it is all that a channel keeps sealed.
+  /// Encrypted in one go before sending; the part that the socket does not take is all that a channel keeps encrypted.
   fileprivate static let sealedBytes = 48 << 10
-  /// Room behind that for the record that goes over it, and for all of a handshake.
+  /// Additional room for a record that exceeds that, and for a whole handshake.
   private static let outputBytes = 128 << 10
 
   fileprivate let input = RawBuffer(count: receivedBytes)
@@ -22,30 +22,29 @@ import Glibc
   }
 }
 
-/// TLS on one connection: opens what a socket receives, and seals what it sends.
+/// TLS on one connection: decrypts what a socket receives, and encrypts what it sends.
 ///
-/// It holds no bytes of its application: what is received is opened at once into the session's buffer, and of what is sent
-/// only what the socket did not take stays here, sealed.
+/// It buffers no plaintext: what is received is decrypted straight into the session's buffer, and of the output only
+/// what the socket did not take is kept here, encrypted.
 @safe final class TLSChannel {
-  /// Sealed bytes that wait at most.
+  /// Pending encrypted bytes at most.
   ///
-  /// What is sent stays far below: only a peer that takes nothing, and asks for new keys
-  /// all the time, comes here.
+  /// Output stays far below: only a peer that reads nothing and requests new keys all the time reaches this.
   private static let mostRest = 256 << 10
 
-  // Used by whoever owns the channel, one thread at a time.
+  // Used by the owner of the channel, one thread at a time.
   private let channel: OpaquePointer
-  /// Certificates and settings live as long as a channel that uses them.
+  /// Keeps certificates and settings alive as long as a channel uses them.
   private let context: TLSContext
-  /// Those of the thread that the channel is used on.
+  /// The buffers of the thread that the channel is used on.
   var buffers: TLSBuffers
-  /// What the socket has not taken; it goes before anything else.
+  /// Encrypted bytes that the socket has not taken; sent before anything else.
   private var rest: [UInt8] = []
   private var restStart = 0
   private var hasReceived = false
   private var peerHasEnded = false
 
-  /// - Parameter host: The server's name for a client; nil for the server's side.
+  /// - Parameter host: The server's name, on a client; nil on a server.
   init?(_ context: TLSContext, host: String? = nil, _ buffers: TLSBuffers) {
     guard let channel = unsafe context.channel(host: host) else { return nil }
     unsafe self.channel = channel
@@ -55,10 +54,10 @@ import Glibc
 
   deinit { unsafe ctls_channel_free(channel) }
 
-  /// Something sealed waits for the socket to take it.
+  /// Whether encrypted bytes are pending for the socket.
   var hasRest: Bool { !rest.isEmpty }
 
-  /// The handshake is over.
+  /// Whether the handshake is complete.
   var isEstablished: Bool { unsafe ctls_is_established(channel) != 0 }
 
   /// Why the channel has failed.
@@ -68,7 +67,7 @@ import Glibc
     return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Says the first word, which is the client's.
+  /// Sends the first flight of the handshake, on a client.
   func begin(on socket: borrowing SocketHandle) -> TransferOutcome {
     var (state, nothing) = (Int32(0), UInt8(0))
     unsafe buffers.buffers.input_count = 0
@@ -76,7 +75,7 @@ import Glibc
     return state == ctls_failed ? .failed : flush(to: socket)
   }
 
-  /// Receives once and opens what came; `.bytes(0)` when that was none of the application's.
+  /// Receives once and decrypts; `.bytes(0)` when there was no application data.
   ///
   /// - Parameters:
   ///   - buffer: Of ``Transport/receiveBufferBytes``.
@@ -97,7 +96,7 @@ import Glibc
     unsafe buffers.buffers.input_count = count
     var state: Int32 = 0
     let opened = unsafe ctls_open(channel, &buffers.buffers, buffer.baseAddress, buffer.count, &state)
-    // What the handshake or the protocol itself has to say; when it has failed, the peer is told why.
+    // Sends handshake and protocol messages; on failure, the alert for the peer.
     if flush(to: socket) == .failed || state == ctls_failed { return .failed }
     if state == ctls_ended {
       peerHasEnded = true
@@ -113,7 +112,7 @@ import Glibc
   ) -> TransferOutcome {
     let before = flush(to: socket)
     guard before == .bytes(0) else { return before }
-    // Nothing can be said before the handshake is over, and nobody who could understand it is there.
+    // No application data can be sent before the handshake is complete, so there is no peer to send it to.
     guard isEstablished else { return .failed }
     var total = 0
     for index in 0..<blocks.count { unsafe total += blocks[index].iov_len }
@@ -128,13 +127,13 @@ import Glibc
     return .bytes(sent)
   }
 
-  /// Sends what is sealed; `.bytes(0)` when nothing of it is left.
+  /// Sends pending encrypted bytes; `.bytes(0)` when none are left.
   func flush(to socket: borrowing SocketHandle) -> TransferOutcome {
     let fresh = unsafe UnsafeRawBufferPointer(
       rebasing: UnsafeRawBufferPointer(buffers.output.bytes)[..<buffers.buffers.output_count])
     unsafe buffers.buffers.output_count = 0
     if !rest.isEmpty {
-      // Behind what waits already: a reception may answer while the socket is full, but not for ever.
+      // Appended to what is pending: receiving may produce answers while the socket is full, but only up to a limit.
       guard rest.count + fresh.count <= Self.mostRest else { return .failed }
       unsafe rest.append(contentsOf: fresh)
       let outcome = unsafe rest.withUnsafeBytes {
@@ -159,7 +158,7 @@ import Glibc
     return .wouldBlock
   }
 
-  /// Says that nothing follows.
+  /// Sends close_notify: nothing follows.
   func end(to socket: borrowing SocketHandle) {
     guard rest.isEmpty else { return }
     unsafe ctls_end(channel, &buffers.buffers)
@@ -168,10 +167,10 @@ import Glibc
 
   // MARK: HTTP without TLS
 
-  /// Whether what has come first is a request in the clear: TLS begins with 22, the type of a handshake's record.
+  /// Whether the first bytes are an unencrypted request: TLS begins with 22, the type of a handshake record.
   private var isPlainRequest: Bool { unsafe ByteSet.token.contains(buffers.input.bytes[0]) }
 
-  /// Tells somebody who took the port for one without TLS (RFC 9110 §15.5.1).
+  /// Answers 400 to an unencrypted request on a TLS port (RFC 9110 §15.5.1).
   private func refusePlainRequest(_ socket: borrowing SocketHandle) -> TransferOutcome {
     let answer =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 38\r\nConnection: close\r\n\r\n"

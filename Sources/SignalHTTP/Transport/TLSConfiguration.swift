@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: MIT
 
-/// How a listener speaks TLS.
+/// The TLS settings of a listener.
 ///
-/// Versions 1.2 and 1.3 with forward secrecy and authenticated encryption alone, as Mozilla's intermediate profile has it.
+/// Versions 1.2 and 1.3, only with forward secrecy and authenticated encryption, as in Mozilla's intermediate profile.
 /// There is no renegotiation, no compression and no early data.
 public struct TLSConfiguration: Sendable, Equatable {
-  /// A chain of certificates with its key.
+  /// A certificate chain with its key.
   public struct Certificate: Sendable, Equatable {
-    /// A file with the certificate of the server and those that lead to its authority, in PEM.
+    /// A PEM file with the certificate of the server and the intermediate certificates up to its authority.
     public var chain: String
-    /// A file with the key, in PEM, without a passphrase; others than its owner and group must not be able to read it.
+    /// A PEM file with the key, without a passphrase; readable by its owner and group only.
     public var key: String
 
-    /// A certificate whose key is in the same file unless another is named.
+    /// A certificate, with the key in the same file unless another is named.
     public init(chain: String, key: String? = nil) {
       self.chain = chain
       self.key = key ?? chain
     }
   }
 
-  /// Whether clients show certificates of their own.
+  /// Whether clients present certificates.
   public enum ClientCertificates: String, Sendable, CaseIterable {
-    /// They are not asked for any.
+    /// No certificate is requested.
     case none
-    /// They are asked, and may have none; one that is not good ends the handshake.
+    /// A certificate is requested but not required; an invalid one fails the handshake.
     case optional
-    /// Without a good one there is no connection.
+    /// A valid certificate is required.
     case required
   }
 
-  /// Which versions are spoken.
+  /// Which versions are supported.
   public enum Profile: String, Sendable, CaseIterable {
     /// 1.2 and 1.3.
     case intermediate
-    /// 1.3 alone.
+    /// 1.3 only.
     case modern
   }
 
-  /// Which of them a client is shown depends on the name that it asks for; the first is for those who ask for another or
-  /// for none.
+  /// The certificates, chosen by the server name that the client requests; the first is used for any other name and for
+  /// none.
   public var certificates: [Certificate]
-  /// A file with the authorities that sign certificates of clients, in PEM; needed when clients are asked for some.
+  /// A PEM file with the authorities that sign client certificates; needed when these are requested.
   public var clientAuthorities: String?
-  /// Whether clients are asked for certificates; by default they are not.
+  /// Whether client certificates are requested; by default they are not.
   public var clientCertificates: ClientCertificates
   /// Default: intermediate.
   public var profile: Profile
@@ -61,7 +61,7 @@ public struct TLSConfiguration: Sendable, Equatable {
 
 /// Why certificates or keys cannot be used.
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The file that it is about; nil when it is about none.
+  /// The file concerned; nil when there is none.
   public let file: String?
   /// What is wrong, as a clause: "is readable by others".
   public let reason: String

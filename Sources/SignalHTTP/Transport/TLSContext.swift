@@ -2,13 +2,13 @@
 import CTLS
 import Glibc
 
-/// Keys that seal the tickets with which clients resume sessions (RFC 8446 §2.2); a server has one set for all listeners,
-/// and keeps it when its certificates change.
+/// Keys that encrypt the tickets with which clients resume sessions (RFC 8446 §2.2); a server has one set for all
+/// listeners, which it keeps when its certificates change.
 @safe final class TLSTickets: Sendable {
-  /// How long a key seals; it is read for as long again.
+  /// How long a key encrypts; it is accepted for decryption for as long again.
   private static let lifetime: UInt64 = 12 * 3600
 
-  // Locked inside.
+  // Synchronized internally.
   fileprivate nonisolated(unsafe) let pointer: OpaquePointer
 
   init() {
@@ -21,36 +21,36 @@ import Glibc
   deinit { unsafe ctls_tickets_free(pointer) }
 }
 
-/// What all channels of a listener, or of a client, have in common: certificates, authorities, settings.
+/// The settings shared by all channels of a listener, or of a client: certificates and authorities.
 ///
-/// Nothing of it changes once it has been made: with other certificates there is another one.
+/// Immutable: a change of certificates creates a new context.
 @safe package final class TLSContext: Sendable {
-  /// A certificate, for the log.
+  /// What is logged about a certificate.
   package struct CertificateInfo: Equatable, Sendable {
     package let file: String
-    /// When it ends, in seconds since 1970.
+    /// When it expires, in seconds since 1970.
     package let end: Int64
     /// Whether its key is an RSA key, with which a handshake costs twice as much.
     package let isRSA: Bool
   }
 
-  // OpenSSL counts its references under locks of its own.
+  // OpenSSL protects its reference count with its own locks.
   private nonisolated(unsafe) let pointer: OpaquePointer
   private let tickets: TLSTickets?
   let certificates: [CertificateInfo]
   /// The DNS names of the certificates, which may begin with `*.`.
   let names: [String]
 
-  /// That of a server's listener.
+  /// Creates the context of a server's listener.
   ///
-  /// - Throws: `TLSError` when a file cannot be read or is not what it should be, a key does not belong to its certificate
-  ///   or can be read by others.
+  /// - Throws: `TLSError` when a file cannot be read or is malformed, a key does not belong to its certificate or can
+  ///   be read by others.
   init(_ configuration: TLSConfiguration, tickets: TLSTickets) throws(TLSError) {
     guard !configuration.certificates.isEmpty else { throw TLSError(file: nil, reason: "TLS needs a certificate") }
     guard let pointer = unsafe ctls_server_new(configuration.profile == .modern ? 1 : 0, tickets.pointer) else {
       throw TLSError(file: nil, reason: "OpenSSL does not know the ciphers of TLS")
     }
-    // Owned from here on, also when what follows throws.
+    // Owned from here on, even when what follows throws.
     let owner = unsafe TLSContextOwner(pointer)
     for certificate in configuration.certificates {
       try Self.check(certificate.chain)
@@ -79,9 +79,9 @@ import Glibc
     unsafe self.pointer = owner.release()
   }
 
-  /// That of a client: servers have to show a certificate of an authority that it trusts.
+  /// Creates the context of a client: servers have to present a certificate of a trusted authority.
   ///
-  /// - Parameter authorities: A file of authorities, in PEM, that are trusted instead of the system's.
+  /// - Parameter authorities: A PEM file of authorities that are trusted instead of the system's.
   package init(trusting authorities: String?, certificate: TLSConfiguration.Certificate? = nil) throws(TLSError) {
     guard let pointer = unsafe ctls_client_new() else {
       throw TLSError(file: nil, reason: "OpenSSL does not know the ciphers of TLS")
@@ -106,9 +106,9 @@ import Glibc
 
   deinit { unsafe ctls_context_free(pointer) }
 
-  /// Begins a channel.
+  /// Creates a channel.
   ///
-  /// - Parameter host: The server's name or address for a client; nil for the server's side.
+  /// - Parameter host: The server's name or address, on a client; nil on a server.
   func channel(host: String? = nil) -> OpaquePointer? {
     guard let host else { return unsafe ctls_channel_new(pointer, nil) }
     return unsafe ctls_channel_new(pointer, host)
@@ -136,7 +136,7 @@ import Glibc
     throw TLSError(file: file, reason: "cannot be used: \(text)")
   }
 
-  /// Finds out what OpenSSL would say less clearly, and that nobody else reads a secret.
+  /// Checks a file for faults that OpenSSL reports less clearly, and that no one else can read a secret.
   private static func check(_ path: String, isSecret: Bool = false) throws(TLSError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0 else {
@@ -147,7 +147,7 @@ import Glibc
   }
 }
 
-/// Frees a context unless somebody takes it over.
+/// Frees a context unless ownership is passed on.
 @safe private struct TLSContextOwner: ~Copyable {
   private let pointer: OpaquePointer
 

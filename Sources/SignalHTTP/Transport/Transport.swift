@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Glibc
 
-/// What carries the bytes of a connection: a socket, with TLS on it or without.
+/// The transport of a connection: a socket, with or without TLS.
 ///
-/// Without TLS each call is the socket's own, behind one comparison with nil.
+/// Without TLS each call costs the socket's own call and one comparison with nil.
 struct Transport: ~Copyable {
-  /// What a reception needs room for.
+  /// The size of buffer that `receive` needs.
   static let receiveBufferBytes = 128 << 10
 
   private let socket: SocketHandle
@@ -18,42 +18,42 @@ struct Transport: ~Copyable {
 
   var descriptor: Int32 { socket.descriptor }
 
-  /// Something has been taken to be sent that the socket has not; it goes by ``flush()``.
+  /// Whether output has been accepted that the socket has not taken; ``flush()`` sends it.
   var hasRest: Bool { tls?.hasRest ?? false }
 
-  /// Bytes can be sent: there is no handshake that has to come first.
+  /// Whether bytes can be sent: no handshake has to be completed first.
   var isEstablished: Bool { tls?.isEstablished ?? true }
 
-  /// What a reception counts of a turn that has brought none of the application's bytes: a step of a handshake takes as long
-  /// as thousands of them.
+  /// What a reception without application data counts against the turn's limit: a handshake step takes as long as
+  /// thousands of bytes.
   var cost: Int { 4096 }
 
   func disableNagle() { socket.disableNagle() }
 
-  /// Says the first word of a client, if there is one to be said before its request.
+  /// Starts the handshake on a client with TLS; does nothing otherwise.
   func begin() -> TransferOutcome { tls?.begin(on: socket) ?? .bytes(0) }
 
-  /// Gives socket and TLS to another owner, on another thread perhaps.
+  /// Hands socket and TLS to another owner, perhaps on another thread.
   consuming func release() -> ConnectedSocket { ConnectedSocket(descriptor: socket.release(), tls: tls) }
 
-  /// Takes over what has been released.
+  /// Takes over a released transport.
   ///
-  /// - Parameter buffers: Those of the thread that it is used on from now on.
+  /// - Parameter buffers: Those of the thread that will use it.
   init(_ connected: ConnectedSocket, _ buffers: @autoclosure () -> TLSBuffers) {
     socket = SocketHandle(owning: connected.descriptor)
     tls = connected.tls
     if let tls { tls.buffers = buffers() }
   }
 
-  /// Why the peer could not be understood, for a log.
+  /// Why TLS with the peer failed, for a log.
   var failure: String? {
     guard let reason = tls?.reason, !reason.isEmpty else { return nil }
     return reason
   }
 
-  /// Receives what is there; `.bytes(0)` when all that came is the transport's own.
+  /// Receives what is available; `.bytes(0)` when there was no application data.
   ///
-  /// - Parameter isDrained: Set when nothing more is there for now. The end of the peer may be, all the same.
+  /// - Parameter isDrained: Set when nothing more is available for now, except perhaps the peer's end.
   func receive(into buffer: UnsafeMutableRawBufferPointer, isDrained: inout Bool) -> TransferOutcome {
     if let tls { return unsafe tls.receive(from: socket, into: buffer, isDrained: &isDrained) }
     let outcome = unsafe socket.receive(into: buffer)
@@ -61,7 +61,7 @@ struct Transport: ~Copyable {
     return outcome
   }
 
-  /// Receives what nobody wants to know.
+  /// Receives bytes that are thrown away.
   func discard(into buffer: UnsafeMutableRawBufferPointer) -> TransferOutcome { unsafe socket.receive(into: buffer) }
 
   /// Sends bytes; when not all of them are taken, the socket is full.
@@ -79,18 +79,18 @@ struct Transport: ~Copyable {
     return unsafe socket.send(blocks)
   }
 
-  /// Sends what has been taken before; `.bytes(0)` when nothing of it is left.
+  /// Sends accepted output that is still pending; `.bytes(0)` when none is left.
   func flush() -> TransferOutcome { tls?.flush(to: socket) ?? .bytes(0) }
 
-  /// Tells the peer that nothing more will be sent; what it still sends can be received.
+  /// Ends our side of the connection; what the peer still sends can be received.
   func endSending() {
     tls?.end(to: socket)
     socket.endSending()
   }
 }
 
-/// A connection that has been made and that nobody owns yet.
-// Handed over once, from the thread that has made it to the loop that uses it.
+/// A connected socket that has no owner yet.
+// Handed over once, from the thread that connected it to the loop that uses it.
 struct ConnectedSocket: @unchecked Sendable {
   fileprivate let descriptor: Int32
   fileprivate let tls: TLSChannel?
