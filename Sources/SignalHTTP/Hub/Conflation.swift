@@ -2,22 +2,22 @@
 import JSON
 import SignalStore
 
-/// Events that could not be given one by one: of each path the newest, and how many went into it.
+/// Conflates events that could not be delivered one by one: keeps the newest of each path, and how many it stands for.
 struct Conflation {
   private struct Entry {
     var newest: SeenEvent
-    /// What the subscriber was told of the property before all this.
+    /// Whether the property was visible to the subscriber before the first of them.
     let wasThere: Bool
     let entered: Bool
     let oldValue: JSONText?
-    /// How many events went into it.
+    /// How many events it stands for.
     var count: Int
-    /// Its place in the order of what came last.
+    /// The number of its newest event, in the order of arrival.
     var order: Int
     var bytes: Int
   }
 
-  /// What a subscriber is told of those that it does not get.
+  /// What a subscriber is sent about the events that were left out.
   struct Gap: Equatable {
     let from: Revision
     let to: Revision
@@ -25,24 +25,24 @@ struct Conflation {
     let count: Int
   }
 
-  /// About what an entry costs besides its texts.
+  /// Approximate memory of an entry, apart from its texts.
   private static let entryBytes = 128
 
   private let followsState: Bool
   /// Whether an appearance and a disappearance cancel out.
   ///
-  /// Not where a subscriber is not told of every disappearance: it may know of an earlier appearance still. And not where
-  /// it resumes: it may have been told of the appearance by a unit that its end, or that of its connection, has cut.
+  /// Not if some disappearances are not sent to the subscriber: it may still know of an earlier appearance. And not if
+  /// it resumes: a unit cut short by its end, or by that of its connection, may already have delivered the appearance.
   private let cancels: Bool
   private let keepsOldValues: Bool
   private var entries: [PropertyPath: Entry] = [:]
   private var received = 0
   private var from: Revision = 0
   private var to: Revision = 0
-  /// About how much memory it holds.
+  /// Approximate memory that it holds.
   private(set) var bytes = 0
 
-  /// Nothing yet.
+  /// Creates an empty conflation.
   ///
   /// - Parameter isResuming: Whether it is for what was missed since a cursor.
   init(_ options: SubscriptionOptions, isResuming: Bool = false) {
@@ -53,10 +53,10 @@ struct Conflation {
 
   var isEmpty: Bool { received == 0 }
 
-  /// The revision before the first event in it; nil when there is none.
+  /// The revision before the first conflated event; nil when there is none.
   var before: Revision? { isEmpty ? nil : Revision(from.number - 1) }
 
-  /// Takes the next event; revisions do not go back.
+  /// Adds the next event; revisions must not decrease.
   mutating func add(_ seen: SeenEvent) {
     if received == 0 { from = seen.change.revision }
     to = seen.change.revision
@@ -65,7 +65,7 @@ struct Conflation {
     if !keepsOldValues { seen.oldValue = nil }
     let cost = Self.entryBytes + seen.path.bytes.count + (seen.value?.bytes.count ?? 0)
     if let index = entries.index(forKey: seen.path) {
-      // A transition filter's event stands for itself, with the value before its own change.
+      // The event of a transition filter is independent: it keeps the value before its own change.
       let old = (followsState ? entries.values[index].oldValue : seen.oldValue)?.bytes.count ?? 0
       bytes += cost + old - entries.values[index].bytes
       entries.values[index].bytes = cost + old
@@ -81,10 +81,9 @@ struct Conflation {
     bytes += all
   }
 
-  /// Hands out what is to be told, in the order of the revisions, and is empty again.
+  /// Returns what is to be sent, in the order of the revisions, and is empty again.
   ///
-  /// A property that appeared and disappeared is not told at all, only counted; there is no gap when nothing was left
-  /// out.
+  /// A property that appeared and disappeared is only counted, not sent; there is no gap when nothing was left out.
   mutating func take() -> (gap: Gap?, events: [SeenEvent]) {
     var events: [SeenEvent] = []
     events.reserveCapacity(entries.count)

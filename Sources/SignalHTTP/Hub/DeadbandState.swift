@@ -2,30 +2,31 @@
 import JSON
 import SignalStore
 
-/// Hides changes of numbers that are too small, for the subscribers of one group: what any of them was told last is
-/// never further from the truth than the band.
+/// Suppresses changes of numbers that are too small, for the subscribers of one group: the last number sent to each of
+/// them never differs from the current one by more than the band.
 ///
-/// They may have been told different numbers, because each began at another time: so what is kept of a path is the
-/// range of these. A change is told when it is far enough from one end; then they all know the same again.
+/// They may have been sent different numbers, because their subscriptions began at different times: so the range of
+/// these is kept for each path. A change is sent when it is far enough from one end; then all know the same number
+/// again.
 struct DeadbandState {
   private struct Reference {
-    /// The least and the greatest number that a subscriber was told last.
+    /// The least and the greatest of the last numbers sent to the subscribers.
     var low: Double
     var high: Double
-    /// The number that the property had last, told or not.
+    /// The last number of the property, sent or not.
     var seen: Double
 
-    /// Takes a number that a subscriber knows into the range.
+    /// Extends the range to a number that a subscriber knows.
     mutating func include(_ value: Double) {
       low = min(low, value)
       high = max(high, value)
     }
   }
 
-  /// A subscriber that has begun, of which the events up to its beginning do not know.
+  /// A subscriber that has begun, at a revision that the judged events have not reached yet.
   private struct Beginning {
     let revision: Revision
-    /// Whether it knows the value of every property as of then.
+    /// Whether it knows the value of every property at that revision.
     var knowsState: Bool
     /// Whether there was no other subscriber.
     var isFirst: Bool
@@ -34,25 +35,26 @@ struct DeadbandState {
   private let band: Deadband
   private let limit: Int
   private var references: [PropertyPath: Reference] = [:]
-  /// Whether all subscribers know the value before a change of a path of which nothing is kept.
+  /// Whether all subscribers know the value before a change of a path that has no entry.
   private var knowsOld = false
-  /// In the order of their revisions, each of which occurs once.
+  /// In the order of their revisions, which are unique.
   private var beginnings: [Beginning] = []
 
-  /// A deadband of which no subscriber knows any value.
+  /// Creates a deadband whose subscribers know no value yet.
   ///
-  /// - Parameter limit: Paths that are kept; when there are more, all are forgotten, and the next change of each is told.
+  /// - Parameter limit: Paths that are kept; when there are more, all are forgotten, and the next change of each is
+  ///   sent.
   init(_ band: Deadband, limit: Int) {
     self.band = band
     self.limit = limit
   }
 
-  /// A subscriber begins behind a revision: the events up to it, which may still be on their way, are judged without it.
+  /// Adds a subscriber that begins after a revision: pending events up to it are judged without this subscriber.
   ///
   /// - Parameters:
-  ///   - knowsState: Whether it is given the value of every property as of then.
+  ///   - knowsState: Whether it is sent the value of every property at that revision.
   ///   - isFirst: Whether there is no other subscriber.
-  ///   - judged: Up to where all events have been judged.
+  ///   - judged: The revision up to which all events have been judged.
   mutating func join(at revision: Revision, knowsState: Bool, isFirst: Bool, judged: Revision) {
     while let first = beginnings.first, first.revision <= judged { beginFirst() }
     if let last = beginnings.indices.last, beginnings[last].revision == revision {
@@ -62,7 +64,7 @@ struct DeadbandState {
     }
   }
 
-  /// From here on the first of the subscribers that are to begin gets the events, too.
+  /// Includes the first of the beginning subscribers, which gets the events from here on.
   private mutating func beginFirst() {
     let beginning = beginnings.removeFirst()
     guard beginning.knowsState, !beginning.isFirst else {
@@ -77,7 +79,7 @@ struct DeadbandState {
     }
   }
 
-  /// Whether an event is to be told; revisions do not go back.
+  /// Whether an event is to be sent; revisions must not decrease.
   mutating func lets(_ seen: SeenEvent) -> Bool {
     while let first = beginnings.first, first.revision < seen.change.revision { beginFirst() }
     let path = seen.path
@@ -103,7 +105,7 @@ struct DeadbandState {
   }
 
   private static func number(_ text: JSONText?) -> Double? {
-    // Of a number alone the tree allocates nothing.
+    // For a plain number, the tree allocates nothing.
     guard let text, let first = text.bytes.first, first == UInt8(ascii: "-") || first &- 0x30 < 10 else { return nil }
     let tree = JSONTree(text)
     return tree.double(tree.root)

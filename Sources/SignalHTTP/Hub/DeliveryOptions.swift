@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: MIT
 import JSON
 
-/// How the events of a subscription are to come: every one, or the newest of each path, and how often
+/// How the events of a subscription are delivered: every one, or the newest of each path, and how often
 /// (`docs/protocol.md` §4 rule 5).
 struct DeliveryOptions: Hashable {
   /// What happens to a client that is slower than the changes.
   enum Mode: String, CaseIterable {
-    /// Every change, until the client is behind; then the newest of each path, and back.
+    /// Every change, until the client lags; then the newest of each path, until it has caught up.
     case auto
-    /// Every change; a client that is behind is ended.
+    /// Every change; a client that lags is disconnected.
     case all
-    /// The newest of each path, as soon as the client is behind at all.
+    /// The newest of each path, as soon as the client lags at all.
     case latest
   }
 
   var mode = Mode.auto
-  /// Events per second and path; nil is any number.
+  /// Events per second and path; nil is unlimited.
   var maxRate: Double?
   var deadband: Deadband?
 
   /// Whether events are collected, the newest of each path, and sent together.
   var isPaced: Bool { mode == .latest || maxRate != nil }
 
-  /// The least time between two deliveries, in nanoseconds.
+  /// The minimum time between two deliveries, in nanoseconds.
   var interval: UInt64 {
     guard let maxRate else { return 0 }
     return UInt64((1e9 / maxRate).rounded())
   }
 }
 
-/// How far a number must be from the one that was told last, to be told.
+/// How much a number must differ from the last one sent, to be sent.
 enum Deadband: Hashable {
-  /// At least this far.
+  /// By at least this amount.
   case absolute(Double)
-  /// At least this many hundredths of the one that was told.
+  /// By at least this percentage of the last one sent.
   case percent(Double)
 
-  /// Whether the way from a number that was told to another is too short to be told.
+  /// Whether a value is too close to the last one sent to be sent.
   func hides(_ value: Double, since told: Double) -> Bool {
     switch self {
     case .absolute(let band): abs(value - told) < band

@@ -2,10 +2,10 @@
 import JSON
 import SignalStore
 
-/// A subscription to what others watch (`docs/protocol.md` §3.7): first the patterns that are watched now, then those
-/// that get their first subscription or lose their last.
+/// A subscription to demand (`docs/protocol.md` §3.7): first the patterns that have subscriptions now, then those that
+/// get their first subscription or lose their last.
 ///
-/// What the client has not been told yet is kept as a state of each pattern, so a slow one costs no more than that.
+/// Pending reports are kept as one state per pattern, so a slow client takes no more memory than that.
 final class DemandSubscription {
   private let id: Int
   private let patterns: [PathPattern]
@@ -13,16 +13,16 @@ final class DemandSubscription {
   private let since: UInt64
   private unowned let subscriber: any Subscriber
   private var block: FrameBlock
-  /// Patterns whose state the client may not know.
+  /// Patterns whose state the client may not know yet.
   private var pending: [PathPattern: Bool] = [:]
-  /// The same in the order in which they are told, from `next` on.
+  /// The same in the order in which they are sent, from `next` on.
   private var queue: [PathPattern] = []
   private var next = 0
-  /// Patterns that it was told are watched.
+  /// Patterns that were last reported as watched.
   private var told: Set<PathPattern> = []
-  /// Of the store, at the beginning.
+  /// The store's revision at the beginning.
   let revision: Revision
-  /// Whether what was there at the beginning has been told.
+  /// Whether the initial state has been sent.
   private var isLive = false
 
   init(
@@ -41,7 +41,7 @@ final class DemandSubscription {
 
   private func concerns(_ pattern: PathPattern) -> Bool { patterns.contains { $0.overlaps(pattern) } }
 
-  /// Takes note of a change.
+  /// Records a change.
   func note(_ demand: Watchers.Demand) {
     guard demand.number > since, concerns(demand.pattern) else { return }
     note(demand.pattern, isWatched: demand.isWatched)
@@ -62,10 +62,10 @@ final class DemandSubscription {
     return pending.removeValue(forKey: pattern).map { (pattern, $0) }
   }
 
-  /// Whether something is left to be told.
+  /// Whether anything is left to send.
   var hasWork: Bool { !isLive || !pending.isEmpty }
 
-  /// Tells the next piece, if the client takes it.
+  /// Sends the next piece, if the client can take it.
   func proceed(on loop: isolated EventLoop) {
     guard hasWork else { return }
     guard !subscriber.outlet.isBlocked else { return subscriber.waitsForRoom() }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// What comes to a hub of one topic, from any thread, and how far it has come on its way to the groups.
+/// The commits or messages of one topic that arrive at a hub from any thread, and the progress of their routing to the
+/// groups.
 ///
 /// The store is observed only while there is a group.
 final class Feed {
@@ -9,7 +10,7 @@ final class Feed {
   private let store: PropertyStore
   private let mailbox: Mailbox<Commit>
   private var subscription: Subscription?
-  /// How many groups there are.
+  /// The number of groups.
   private var groups = 0
   var finder = GroupFinder()
   var routing = Routing()
@@ -20,7 +21,7 @@ final class Feed {
     mailbox = Mailbox { [weak loop] in loop?.wake() }
   }
 
-  /// Sees to it that something comes in; false when it did not before.
+  /// Starts observing if necessary; returns false when it did not observe before.
   func attach() -> Bool {
     guard subscription == nil else { return true }
     subscription =
@@ -39,10 +40,10 @@ final class Feed {
     groups += 1
   }
 
-  /// Takes a group out.
+  /// Removes a group.
   ///
-  /// - Returns: The places in the hub that are free now: a commit that is being routed still names those of groups that
-  ///   are gone.
+  /// - Returns: The indices in the hub that are free now: a commit that is being routed still refers to those of
+  ///   removed groups.
   func remove(_ group: SubscriptionGroup) -> [Int] {
     finder.remove(group)
     groups -= 1
@@ -60,12 +61,12 @@ final class Feed {
 
   func ownerWillTake() { if subscription != nil { mailbox.ownerWillTake() } }
 
-  /// Takes what has come since the last time.
+  /// Takes what has arrived since the last time.
   func take() { if subscription != nil { routing.add(mailbox.take()) } }
 }
 
 extension StoredValue {
-  /// A message as a value, at its number.
+  /// Presents a message as a value, with its number as the revision.
   convenience init(_ message: SignalMessage) {
     self.init(
       path: message.path, value: message.message, revision: Revision(message.number), time: message.time)
@@ -73,7 +74,7 @@ extension StoredValue {
 }
 
 extension TurnWork {
-  /// What is left for routing.
+  /// The work left for routing.
   subscript(topic: Topic) -> Int {
     get {
       switch topic {

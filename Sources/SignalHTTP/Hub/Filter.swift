@@ -5,7 +5,7 @@ import SignalStore
 
 /// A compiled `where`, of properties or of messages.
 ///
-/// Two of one topic are equal when the bytes of their texts are.
+/// Two filters of one topic are equal when the bytes of their texts are.
 final class Filter: Hashable, Sendable {
   let program: Program
 
@@ -16,13 +16,13 @@ final class Filter: Hashable, Sendable {
   /// Whether it describes a state of a property, by path and value alone, and not a transition.
   var isState: Bool { program.isStateFilter }
 
-  /// Whether it can be asked of a property that is not just changing.
+  /// Whether it can be evaluated for a property outside of a change.
   var isListable: Bool { program.variables.isDisjoint(with: ["oldValue", "op"]) }
 
   /// Conditions that all hold whenever it does.
   var conjuncts: [FilterConjunct] { program.conjuncts }
 
-  // By bytes: two texts that look alike may hold strings that the language tells apart.
+  // By bytes: strings that compare equal in Swift may hold string literals that the language distinguishes.
   static func == (a: Filter, b: Filter) -> Bool {
     a === b || a.program.source.utf8.elementsEqual(b.program.source.utf8)
   }
@@ -31,18 +31,18 @@ final class Filter: Hashable, Sendable {
     for byte in program.source.utf8 { hasher.combine(byte) }
   }
 
-  /// Whether it holds after a change: of the new value, or of the whole change.
+  /// Whether it holds after a change: for the new value, or for the whole change.
   func holds(forNew change: inout FilteredChange) -> Bool { change.evaluateWithNew(program) }
 
   /// Whether it held before a change.
   func holds(forOld change: inout FilteredChange) -> Bool { change.evaluateWithOld(program) }
 
-  /// Whether it holds for a property at rest; see `match(_:work:)`.
+  /// Whether it holds for a stored property; see `match(_:work:)`.
   func holds(forStored stored: StoredValue, work: inout Int) -> Bool { match(stored, work: &work) == .yes }
 
-  /// What it says of a property at rest: as if it had just been set.
+  /// Evaluates it for a stored property, as if that had just been set.
   ///
-  /// - Parameter work: What that has cost is taken from it.
+  /// - Parameter work: The cost is subtracted from it.
   func match(_ stored: StoredValue, work: inout Int) -> Program.Match {
     work -= WorkCost.tree(of: stored.value)
     var budget = Int.max
@@ -56,15 +56,15 @@ final class Filter: Hashable, Sendable {
       milliseconds: stored.time.milliseconds)
   }
 
-  /// Whether it holds for what is at a path, which may be nothing: `value` is `null` then.
+  /// Whether it holds for the value at a path, which may be missing: `value` is `null` then.
   func holds(forPath path: PropertyPath, _ stored: StoredValue?) -> Bool {
     var work = 0
     return holds(forPath: path, stored, work: &work)
   }
 
-  /// The same.
+  /// As above, with the cost.
   ///
-  /// - Parameter work: What that has cost is taken from it.
+  /// - Parameter work: The cost is subtracted from it.
   func holds(forPath path: PropertyPath, _ stored: StoredValue?, work: inout Int) -> Bool {
     if let stored { work -= WorkCost.tree(of: stored.value) }
     var budget = Int.max
@@ -74,52 +74,52 @@ final class Filter: Hashable, Sendable {
   }
 }
 
-/// What pieces of work cost that are no evaluation, in the units of `CELLimits.budget`, of about 10 ns.
+/// The cost of work that is not an evaluation, in the units of `CELLimits.budget`, of about 10 ns.
 enum WorkCost {
-  /// To look at a property, and at what leads to it.
+  /// Looking at a property, and finding it.
   static let property = 20
-  /// To look at a group that a change may concern; less than it takes, so that turns are long enough for connections to
+  /// Looking at a group that a change may concern; less than it takes, so that turns are long enough for connections to
   /// send several events at once.
   static let candidate = 1
 
-  /// To write the event of a change; less than it takes, likewise, unless the value is large.
+  /// Writing the event of a change; less than it takes, likewise, unless the value is large.
   static func event(_ change: Change) -> Int {
     ((change.new?.value.bytes.count ?? 0) + (change.old?.value.bytes.count ?? 0)) / 64
   }
 
-  /// To find the structure of a value.
+  /// Parsing the structure of a value.
   static func tree(of value: JSONText) -> Int { value.bytes.count / 4 }
 
-  /// To write so many bytes of an answer.
+  /// Writing that many bytes of an answer.
   static func writing(bytes: Int) -> Int { bytes / 16 }
 }
 
 /// A change as filters see it.
 ///
-/// What they need is made when the first of them asks, and once. Whoever goes through many changes keeps one of these and
-/// moves it on (`begin`): it is large, and making one costs more than evaluating a filter.
+/// What they need is computed once, on first use. Code that goes through many changes keeps one of these and moves it
+/// on (`begin`): it is large, and creating one costs more than evaluating a filter.
 struct FilteredChange {
   private(set) var change: Change
-  /// Evaluations that failed, of this change.
+  /// Failed evaluations of this change.
   private(set) var errors = 0
-  /// What all changes since the beginning have cost; see `WorkCost`.
+  /// The cost of all changes since the beginning; see `WorkCost`.
   private(set) var work = 0
-  /// The part of it that evaluations have cost.
+  /// The part of it spent on evaluations.
   private(set) var evaluated = 0
-  // Not optional: what is taken out of an optional is copied, once for each filter.
+  // Not optional: a value taken out of an optional is copied, once for each filter.
   private var new = Activation()
   private var old = Activation()
   private var isNewMade = false
   private var isOldMade = false
   private var madeNewTree: JSONTree?
   private var madeOldTree: JSONTree?
-  /// Large parts of the values, which those who ask for the same share.
+  /// Large parts of the values, shared by subscriptions with the same pointer.
   private var newParts: [JSONPointer: JSONText] = [:]
   private var oldParts: [JSONPointer: JSONText] = [:]
 
   init(_ change: Change) { self.change = change }
 
-  /// Goes on to another change, of which nothing has been asked yet.
+  /// Moves on to another change, for which nothing has been computed yet.
   mutating func begin(_ change: Change) {
     self.change = change
     errors = 0
@@ -168,10 +168,10 @@ struct FilteredChange {
     return JSONTree(stored.value)
   }
 
-  /// Counts work that is no evaluation.
+  /// Adds the cost of work that is not an evaluation.
   mutating func spend(_ units: Int) { work += units }
 
-  /// Counts an evaluation that is not made, because there is no budget left for it: it fails.
+  /// Counts an evaluation as failed that is not made, because its budget is used up.
   mutating func refuse() { errors += 1 }
 
   fileprivate mutating func evaluateWithNew(_ program: Program) -> Bool {

@@ -3,20 +3,20 @@ import CEL
 import JSON
 import SignalStore
 
-/// Finds, among the filters of many groups, those that can hold for a change, without asking each of them.
+/// Finds, among the filters of many groups, those that can hold for a change, without evaluating each of them.
 ///
-/// Each filter is in it with one of its conjuncts. What is found may still not match; what matches is always found. Ten
-/// thousand thresholds cost a search in a sorted list, and the thresholds that the value has passed.
+/// Each filter is indexed by one of its conjuncts. What is found may still not match; what matches is always found. Ten
+/// thousand thresholds cost a binary search in a sorted list, and the thresholds that the value has passed.
 struct FilterIndex {
-  /// The conjunct of a filter that is best for the index: the one that fewest values are likely to meet; nil when it has
-  /// none, and has to be asked each time.
+  /// The conjunct of a filter that suits the index best: the one that the fewest values are likely to satisfy; nil when
+  /// there is none, and the filter has to be evaluated each time.
   static func conjunct(of filter: Filter) -> FilterConjunct? {
     filter.conjuncts.filter { rank($0) != nil }.min { (rank($0) ?? 0) < (rank($1) ?? 0) }
   }
 
-  /// Whether finding the filter by this conjunct says that it holds.
+  /// Whether a filter that is found by this conjunct certainly holds.
   ///
-  /// A number that has reached a threshold may have to pass it, so those are asked.
+  /// A number that has reached a threshold may have to exceed it, so those filters are evaluated.
   static func decides(_ filter: Filter, by conjunct: FilterConjunct) -> Bool {
     guard filter.program.isConjunction, filter.conjuncts == [conjunct] else { return false }
     switch conjunct.test {
@@ -38,15 +38,15 @@ struct FilterIndex {
     }
   }
 
-  /// Groups by what one subject is compared with.
+  /// Groups by the value that one subject is compared with.
   fileprivate struct Tests {
     var equal: [FilterScalar: [Int]] = [:]
     var prefixes: [[UInt8]: [Int]] = [:]
-    /// How many groups there are for prefixes of each length.
+    /// The number of groups with prefixes of each length.
     var lengths: [Int: Int] = [:]
-    /// Thresholds that a number has to reach, or to pass.
+    /// Thresholds that a number has to reach or exceed.
     var lowest = Thresholds()
-    /// Thresholds that a number must not pass, or not even reach.
+    /// Thresholds that a number must not exceed or reach.
     var highest = Thresholds()
 
     var isEmpty: Bool { equal.isEmpty && prefixes.isEmpty && lowest.isEmpty && highest.isEmpty }
@@ -64,7 +64,7 @@ struct FilterIndex {
   }
 
   private var places: [FilterSubject: Int] = [:]
-  // Apart from the dictionary, which would hand out a copy of every entry that it is gone through for.
+  // Separate from the dictionary, which would copy each entry during iteration.
   private var entries: [Entry] = []
 
   var isEmpty: Bool { entries.isEmpty }
@@ -144,7 +144,7 @@ extension FilterIndex.Tests {
   }
 }
 
-/// Groups in the order of their thresholds.
+/// Groups sorted by their thresholds.
 private struct Thresholds {
   private var limits: [Double] = []
   private var groups: [Int] = []
@@ -173,7 +173,7 @@ private struct Thresholds {
     groups[firstIndex { $0 >= number }...].forEach(body)
   }
 
-  /// The first place whose limit, and those of all after it, is so.
+  /// The first index from which on all limits satisfy the condition.
   private func firstIndex(where isPast: (Double) -> Bool) -> Int {
     var low = 0
     var high = limits.count
@@ -186,7 +186,7 @@ private struct Thresholds {
 }
 
 extension Dictionary where Value == [Int] {
-  /// Takes a group out, and the key with the last one.
+  /// Removes a group, and its key with the last one.
   fileprivate mutating func remove(_ group: Int, at key: Key) {
     guard let place = self[key]?.firstIndex(of: group) else { return }
     self[key]?.remove(at: place)

@@ -4,20 +4,20 @@ import SignalStore
 
 /// How messages are framed for the subscribers of a group.
 enum Wire: Hashable {
-  /// Text frames (RFC 6455): one message each, or, `batched`, as many as there are, with line feeds between them.
+  /// Text frames (RFC 6455): one message each, or, `batched`, as many as are available, separated by line feeds.
   case webSocket(batched: Bool)
   /// Server-sent events; `chunked` for HTTP/1.1, plain for HTTP/1.0.
   case eventStream(chunked: Bool)
 }
 
-/// Where an event of a change ends in a block, for subscribers who want so many events and no more.
+/// Where an event of a change ends in a block, for subscribers that want a fixed number of events.
 struct EventMark {
   let end: Int
-  /// The revision to resume from after it; nil after one that gives no cursor.
+  /// The revision to resume from after it; nil after an event without a cursor.
   let resumeAt: Revision?
 }
 
-/// Finished frames, shared by all who get them: pieces that go out one behind the other.
+/// Finished frames, shared by all their receivers: pieces that are sent one after the other.
 struct Frames {
   let first: [UInt8]
   let rest: [[UInt8]]
@@ -33,9 +33,9 @@ struct Frames {
   var isEmpty: Bool { count == 0 }
 }
 
-/// JSON on its way into a frame.
+/// JSON being written into a frame.
 ///
-/// A large value is not copied: it goes out from where the store has it. A thousand groups that are told of the same change
+/// A large value is not copied: it is sent from where the store keeps it. A thousand groups that send the same change
 /// then take no more memory for it than one.
 struct FrameText {
   /// All but the large values.
@@ -46,7 +46,8 @@ struct FrameText {
   /// Whether large values are kept out of `bytes`.
   fileprivate let splices: Bool
 
-  /// Values of this size or more are not copied: it is some times what a system call costs for another piece.
+  /// Values of this size or more are not copied: copying that much takes several times as long as a system call takes
+  /// for another piece.
   static let largeValue = 16 << 10
 
   fileprivate init(splices: Bool) { self.splices = splices }
@@ -57,7 +58,7 @@ struct FrameText {
     splicedBytes += value.bytes.count
   }
 
-  /// Notes that `bytes` have moved, from a position on.
+  /// Adjusts to a move of `bytes`, from a position on.
   fileprivate mutating func shift(from position: Int, by distance: Int) {
     for index in spliced.indices.reversed() {
       guard spliced[index].position >= position else { return }
@@ -65,7 +66,7 @@ struct FrameText {
     }
   }
 
-  /// Hands out everything and is empty again, owning no memory.
+  /// Returns everything and is empty again, owning no memory.
   fileprivate mutating func take() -> Frames {
     var text = FrameText(splices: splices)
     swap(&text, &self)
@@ -82,7 +83,7 @@ struct FrameText {
   }
 }
 
-/// Messages of one group, framed, to be shared by all who get them.
+/// Messages of one group, framed, shared by all their receivers.
 ///
 /// The last event of a change stays open until it is known whether another of the same transaction follows.
 struct FrameBlock {
@@ -94,30 +95,30 @@ struct FrameBlock {
   /// Where the payload of the open event begins.
   private var openStart: Start?
   private var openRevision: Revision = 0
-  /// Events of different revisions are one undivided unit.
+  /// Whether events of different revisions form one undivided unit.
   private var isInUnit = false
-  /// Where the payload of the text frame under way begins, when messages are batched.
+  /// Where the payload of the current text frame begins, when messages are batched.
   private var frameStart: Start?
 
-  /// Where something begins: in the text, and behind how many bytes that are not in it.
+  /// A position: in the text, and after how many spliced bytes, which are not in it.
   private struct Start {
     let position: Int
     let spliced: Int
   }
 
-  /// Room before a payload for the header of a text frame with 16-bit length; others are moved into place.
+  /// Room before a payload for the header of a text frame with 16-bit length; for other headers the payload is moved.
   private static let reservedHeader = 4
-  /// Bytes after which a batch ends; its last message may go over it.
+  /// Bytes after which a batch ends; its last message may exceed it.
   static let batchBytes = 48 << 10
 
-  /// - Parameter isCounted: Whether it is told where each event ends.
+  /// - Parameter isCounted: Whether the end of each event is recorded.
   ///
-  ///   Its messages are not batched and its stream not chunked then, so that it can be cut.
+  ///   Its messages are not batched and its stream is not chunked then, so that it can be cut.
   init(_ wire: Wire, epoch: Epoch, isCounted: Bool = false) {
     self.wire = isCounted && wire == .webSocket(batched: true) ? .webSocket(batched: false) : wire
     self.epoch = epoch
     self.isCounted = isCounted
-    // What is cut at its marks is in one piece.
+    // A block that is cut at its marks is in one piece.
     text = FrameText(splices: !isCounted)
   }
 
@@ -125,7 +126,7 @@ struct FrameBlock {
 
   /// Begins an event of a change; `write` appends it without its closing brace.
   ///
-  /// - Parameter room: About how many bytes it will have. A block that is empty owns no memory, and would grow in steps.
+  /// - Parameter room: Its approximate size in bytes. An empty block owns no memory, and would grow in steps.
   mutating func open(_ revision: Revision, room: @autoclosure () -> Int = 0, _ write: (inout FrameText) -> Void) {
     if text.bytes.isEmpty { text.bytes.reserveCapacity(room()) }
     close(more: isInUnit || openRevision == revision)
@@ -147,7 +148,7 @@ struct FrameBlock {
     if isCounted { marks.append(EventMark(end: text.bytes.count, resumeAt: more ? nil : openRevision)) }
   }
 
-  /// From here to `endUnit`, all events but the last say that more follows.
+  /// Begins a unit: up to `endUnit`, all events but the last carry `more`.
   mutating func beginUnit() {
     close()
     isInUnit = true
@@ -158,7 +159,7 @@ struct FrameBlock {
     close()
   }
 
-  /// Appends a message that is no event of a change; with a cursor it is a point to resume from.
+  /// Appends a message that is not an event of a change; with a cursor it is a point to resume from.
   ///
   /// - Parameter name: Its type in an event stream, when it is not the default.
   mutating func append(
@@ -170,7 +171,7 @@ struct FrameBlock {
     end(start)
   }
 
-  /// Appends an event of a snapshot, which gives no cursor.
+  /// Appends an event of a snapshot, which carries no cursor.
   mutating func appendProperty(_ write: (inout FrameText) -> Void) {
     append(write)
     if isCounted { marks.append(EventMark(end: text.bytes.count, resumeAt: nil)) }
@@ -185,7 +186,7 @@ struct FrameBlock {
     text.bytes.append(literal: "\n\n")
   }
 
-  /// Hands out the finished frames and is empty again, owning no memory.
+  /// Returns the finished frames and is empty again, owning no memory.
   mutating func take() -> Frames {
     close()
     endFrame()
@@ -194,7 +195,7 @@ struct FrameBlock {
     return isCounted ? taken : wire.chunked(taken)
   }
 
-  /// Hands out where the events end of what is taken next.
+  /// Returns where the events end in the frames that are taken next.
   mutating func takeMarks() -> [EventMark] {
     close()
     guard isCounted else { return [] }
@@ -272,7 +273,7 @@ struct FrameBlock {
 }
 
 extension Wire {
-  /// Bytes of a stream as they go out: in a chunk, where there are chunks.
+  /// Bytes of a stream as they are sent: in a chunk, if the stream is chunked.
   func chunked(_ bytes: [UInt8]) -> [UInt8] {
     guard case .eventStream(chunked: true) = self, !bytes.isEmpty else { return bytes }
     var chunk: [UInt8] = []
@@ -281,7 +282,7 @@ extension Wire {
     return chunk
   }
 
-  /// The same of several pieces, which are one chunk.
+  /// As above, with several pieces in one chunk.
   func chunked(_ frames: Frames) -> Frames {
     guard case .eventStream(chunked: true) = self, !frames.isEmpty else { return frames }
     if frames.rest.isEmpty { return Frames(chunked(frames.first)) }

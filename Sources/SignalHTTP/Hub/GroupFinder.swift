@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// Finds the groups that a change may concern: by their patterns, and by their filters where an index knows them.
+/// Finds the groups that a change may concern: by their patterns, and by their filters where these are indexed.
 struct GroupFinder: ~Copyable {
-  /// What a pattern leads to, and its number in the trie.
+  /// What a pattern refers to, and its number in the trie.
   private enum Target {
     case group(Int)
     /// Groups with the same patterns, to be found by their filters.
@@ -21,7 +21,7 @@ struct GroupFinder: ~Copyable {
 
   private var trie = PatternTrie()
   private var filters = IndexedFilters()
-  /// Kept for its memory.
+  /// Kept to reuse its memory.
   private var candidates: [Candidate] = []
 
   mutating func add(_ group: SubscriptionGroup) {

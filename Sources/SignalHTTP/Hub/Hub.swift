@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// Takes the changes of the store, and the messages of its signals, to the subscribers of one loop.
+/// Delivers the changes of the store, and the messages of its signals, to the subscribers of one loop.
 ///
-/// Once a turn the mailbox of each `Feed` is emptied: each change goes through the trie of patterns to the groups it
-/// concerns; a group's filter is evaluated once and its frame written once; at the end the group's frames of this turn
-/// are one block, and every member gets a reference to it. A connection sends once, after that.
+/// Once per turn the mailbox of each `Feed` is emptied: each change is matched against the trie of patterns to find the
+/// groups it concerns; a group's filter is evaluated once and its frame written once; at the end the group's frames of
+/// this turn are one block, and every member gets a reference to it. A connection sends once, after that.
 ///
-/// What a turn spends on this is bounded (`TurnWork`). Where that ends, also in the midst of a commit, the turn ends with
-/// what is complete, and routing goes on in the next; see `Routing`.
+/// What a turn spends on this is bounded (`TurnWork`). At the limit, even in the middle of a commit, what is complete
+/// is delivered, and routing continues in the next turn; see `Routing`.
 ///
 /// Belongs to its loop, like everything here.
 final class Hub: TurnParticipant {
@@ -21,24 +21,24 @@ final class Hub: TurnParticipant {
   private let messages: Feed
   private var groups: [SubscriptionGroup?] = []
   private var freeGroups: [Int] = []
-  /// Groups that have lost a member, once for each: what is known of their patterns is brought up to date in turns' ends.
+  /// Groups that have lost a member, each once: the trie and the watchers are updated at the ends of turns.
   private var departures = Departures()
-  /// What may still be spent in this turn on counting those out at once.
+  /// The budget left in this turn for updating the watchers at once.
   private var countsLeft: Int
   private var indexes: [SubscriptionGroup.Key: Int] = [:]
   private let progress: HubProgress
-  /// Up to where every group has given its members everything: `routed`, except within the end of a turn, and while a
-  /// commit is routed over several.
+  /// The revision up to which every group has delivered everything to its members: `routed`, except within the end of a
+  /// turn, and while a commit is routed over several.
   private(set) var settled: Revision = 0
   private var nextBookmarks: UInt64 = 0
-  /// Who watches what, on all loops.
+  /// Counts the subscriptions of all loops.
   let watchers: Watchers
   private let demandBox: Mailbox<Watchers.Demand>
   private var demandFeed: Subscription?
   private var demandSubscriptions: [DemandSubscription] = []
-  /// What expensive evaluations for all connections of the loop have cost lately.
+  /// The recent cost of expensive evaluations for all connections of the loop.
   private var filterWork = RecentWork()
-  /// Told of filters that failed for a change (rule 6): where it was, and how many they were.
+  /// Called when filters failed for a change (rule 6), with its path and their number.
   var filterFailed: (@Sendable (PropertyPath, Int) -> Void)?
 
   init(
@@ -62,9 +62,9 @@ final class Hub: TurnParticipant {
 
   // MARK: Subscribing
 
-  /// Begins a subscription; `Membership` tells where it stands.
+  /// Begins a subscription; the state of its beginning is in the `Membership`.
   ///
-  /// Its first piece comes with `Membership.proceed`.
+  /// Its first piece is sent by `Membership.proceed`.
   ///
   /// - Parameter take: How many events it wants; nil is all.
   func subscribe(
@@ -72,7 +72,7 @@ final class Hub: TurnParticipant {
     subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> Membership {
     let key = SubscriptionGroup.Key(options: options, id: id, wire: wire, isCounted: take != nil)
-    // First the mailbox, then what is there now: what is committed in between is in both, and dropped once.
+    // The mailbox first, then the current state: a commit in between is in both, and dropped once.
     let wasAttached = feed(of: options.topic).attach()
     let replay = Replay(key, initial: initial, since: since, store: store, pace: pace, limits: limits)
     if !wasAttached, options.topic == .properties {
@@ -96,8 +96,8 @@ final class Hub: TurnParticipant {
 
   /// Ends a subscription: nothing is sent to it any more.
   ///
-  /// It is no longer counted among the watchers, unless thousands end at once. What else there is to do is done at the end
-  /// of this turn, or over several: a group without members stays until then.
+  /// It is no longer counted among the watchers, unless thousands end at once. Further cleanup is done at the end of
+  /// this turn, or over several: a group without members remains until then.
   func cancel(_ membership: Membership) {
     let group = membership.group
     guard group.leave(membership) else { return }
@@ -106,7 +106,7 @@ final class Hub: TurnParticipant {
     departures.add(group, isCounted: isCounted)
   }
 
-  /// Takes one out of the watchers; returns what that has cost.
+  /// Removes a group from the watchers; returns the cost.
   private func countOut(_ group: SubscriptionGroup) -> Int {
     guard group.key.options.topic == .properties else { return 0 }
     let patterns = group.key.options.patterns
@@ -114,7 +114,7 @@ final class Hub: TurnParticipant {
     return Departures.cost * patterns.count
   }
 
-  /// Whether the last turn has not done all that there was to do.
+  /// Whether the last turn left work undone.
   var hasWorkLeft: Bool {
     changes.routing.first != nil || messages.routing.first != nil || !departures.isEmpty
   }
@@ -131,13 +131,13 @@ final class Hub: TurnParticipant {
     if !departures.isEmpty { loop.continueInNextTurn() }
   }
 
-  /// Begins a subscription to what others watch.
+  /// Begins a subscription to demand.
   ///
-  /// Its first piece comes with `DemandSubscription.proceed`.
+  /// Its first piece is sent by `DemandSubscription.proceed`.
   func subscribe(
     demand patterns: [PathPattern], id: Int, wire: Wire, subscriber: any Subscriber
   ) -> DemandSubscription {
-    // First the changes, then what is there: what happens in between is in both, and recognized by its number.
+    // The changes first, then the current state: what happens in between is in both, and recognized by its number.
     if demandFeed == nil { demandFeed = watchers.demand.subscribe { [demandBox] in demandBox.put($0) } }
     let (watched, number) = watchers.present
     let subscription = DemandSubscription(
@@ -189,11 +189,11 @@ final class Hub: TurnParticipant {
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
 
-  /// Gives what has come of a topic to the groups that it concerns, as far as this turn allows.
+  /// Routes what has arrived of a topic to the groups that it concerns, as far as this turn allows.
   private func route(_ feed: Feed, on loop: isolated EventLoop) {
     feed.take()
     guard let first = feed.routing.first else { return }
-    // Moved out while it is mutated: a turn that routes thousands of changes does not ask each time whether it may.
+    // Moved out while it is mutated: this saves an exclusivity check for each of thousands of changes in a turn.
     var routing = Routing()
     swap(&routing, &feed.routing)
     var filtered = routing.takeChange() ?? FilteredChange(first.first)
@@ -215,8 +215,8 @@ final class Hub: TurnParticipant {
     swap(&routing, &feed.routing)
   }
 
-  /// Gives a commit to the groups that it concerns, from where the last turn has left off; false when the work of this
-  /// one has reached `end` before.
+  /// Routes a commit to the groups that it concerns, from where the last turn stopped; false when this turn's work has
+  /// reached `end` before.
   private func route(
     _ commit: Commit, of feed: Feed, _ routing: inout Routing, _ filtered: inout FilteredChange, until end: Int,
     on loop: isolated EventLoop
@@ -241,7 +241,7 @@ final class Hub: TurnParticipant {
     return true
   }
 
-  /// Gives a change to a group; true when its members are to be told of it.
+  /// Adds a change to a group; true when it is to be sent to the members.
   private func append(
     _ filtered: inout FilteredChange, _ candidate: Candidate, to group: SubscriptionGroup,
     on loop: isolated EventLoop
@@ -262,7 +262,7 @@ final class Hub: TurnParticipant {
       filtered.spend(WorkCost.event(filtered.change))
       if let memory = loop.memory {
         memory.note(group.writtenBytes - written)
-        // What all groups are told of one commit waits until it has been routed; there may be no room for that.
+        // The frames of one commit for all groups are held until it has been routed; there may be no memory for that.
         if memory.isShort, group.writtenBytes > MemoryKeeper.smallRest { group.endAll(on: loop) }
       }
     }
@@ -284,7 +284,7 @@ final class Hub: TurnParticipant {
     }
   }
 
-  /// A quiet subscription's cursor must not grow older than the history (rule 8).
+  /// Sends bookmarks: a quiet subscription's cursor must not become older than the history (rule 8).
   private func sendBookmarks(on loop: isolated EventLoop) {
     nextBookmarks = loop.now + max(1, shortestBookmark / 8)
     for case let group? in groups

@@ -5,17 +5,17 @@ import SignalStore
 /// A group that a change may concern.
 struct Candidate {
   let group: Int
-  /// What the group's filter says, where that is known; nil: it has to be asked.
+  /// The result of the group's filter, if known; nil when it has to be evaluated.
   var verdict: FilterVerdict?
 }
 
-/// What a filter says of the value before a change and of the one after it.
+/// The results of a filter for the value before a change and for the one after it.
 struct FilterVerdict {
   var old = false
   var new = false
 }
 
-/// The filters that an index can find, one index for each list of patterns.
+/// The filters that are indexed, with one index for each list of patterns.
 struct IndexedFilters {
   private struct Entry {
     var index = FilterIndex()
@@ -30,16 +30,16 @@ struct IndexedFilters {
   private var search = 0
 
   private struct Group {
-    /// Whether its filter holds when the index finds it.
+    /// Whether its filter certainly holds when the index finds it.
     var isDecided = false
-    /// The search in which it was found last, and its place among the candidates; for a change has two values to look up.
+    /// The search that found it last, and its position among the candidates: a change has two values to look up.
     var search = 0
     var place = 0
   }
 
-  /// Puts a group in.
+  /// Inserts a group.
   ///
-  /// - Returns: The number of the index when it is new; it goes with the patterns.
+  /// - Returns: The number of the index when it is new; it is stored with the patterns.
   mutating func insert(
     _ group: Int, _ filter: Filter, _ conjunct: FilterConjunct, for patterns: [PathPattern]
   ) -> Int? {
@@ -58,9 +58,9 @@ struct IndexedFilters {
     return number
   }
 
-  /// Takes a group out.
+  /// Removes a group.
   ///
-  /// - Returns: The number of the index when it is empty now, and no more.
+  /// - Returns: The number of the index when it has become empty and has been removed.
   mutating func remove(_ group: Int, _ conjunct: FilterConjunct, for patterns: [PathPattern]) -> Int? {
     guard let number = numbers[patterns] else { return nil }
     entries[number].index.remove(group, conjunct)
@@ -79,7 +79,7 @@ struct IndexedFilters {
     index.forEachCandidate(path: path, value: change.newTree) { group in
       add(group, FilterVerdict(new: true), to: &candidates)
     }
-    // A state that has ended is told, too.
+    // The end of a matching state is sent, too.
     guard change.change.old != nil else { return }
     index.forEachCandidate(path: path, value: change.oldTree) { group in
       if groups[group].search == search {

@@ -2,18 +2,18 @@
 import JSON
 import SignalStore
 
-/// What a subscriber is told of a change.
+/// The kind of event that a subscriber is sent about a change.
 enum LiveEvent: Equatable {
   case didSet(entered: Bool)
   case didDelete
-  /// The property's time to live was over, or its holder has gone.
+  /// The property's time to live has ended, or its holder is gone.
   case didExpire
   /// The property stopped matching a state filter, by a set, by deletion or by expiry.
   case didExit
 }
 
 extension LiveEvent {
-  /// What is told of an operation where no filter says otherwise.
+  /// The event of an operation where no filter says otherwise.
   init(_ op: Change.Operation) {
     switch op {
     case .set: self = .didSet(entered: false)
@@ -33,10 +33,10 @@ struct LiveEventWriter {
     self.fields = fields
   }
 
-  /// Bytes of the fixed parts of an event, its frame and its numbers.
+  /// Approximate bytes of the fixed parts of an event, its frame and its numbers.
   private static let fixedBytes = 192
 
-  /// About how many bytes the event of a change takes.
+  /// The approximate size of the event of a change.
   func room(for change: Change) -> Int {
     var room = Self.fixedBytes + change.path.bytes.count
     if let new = change.new, fields.contains(.value) { room += Self.room(for: new.value) }
@@ -48,7 +48,7 @@ struct LiveEventWriter {
     value.bytes.count < FrameText.largeValue ? value.bytes.count : 0
   }
 
-  /// Writes the event without its closing brace: whether `more` follows is known when the next change is.
+  /// Writes the event without its closing brace: whether `more` follows is known only with the next change.
   func append(_ event: LiveEvent, _ change: Change, to text: inout FrameText) {
     append(event, change, value: change.new?.value, oldValue: change.old?.value, to: &text)
   }
@@ -120,7 +120,7 @@ struct LiveEventWriter {
     }
   }
 
-  /// Writes when the property ends by itself, as a member behind others, if it does.
+  /// Writes when the property expires, as a further member, if it does.
   static func appendExpires(of stored: StoredValue, to text: inout [UInt8]) {
     guard let expires = stored.expires else { return }
     text.append(literal: #","expires":""#)
@@ -128,12 +128,12 @@ struct LiveEventWriter {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// Writes what ends an event of a change.
+  /// Writes the end of an event of a change.
   static func close(more: Bool, _ text: inout [UInt8]) {
     text.append(literal: more ? #","more":true}"# : "}")
   }
 
-  /// A property of a snapshot, with the value that the subscriber sees.
+  /// Writes a property of a snapshot, with the value that the subscriber sees.
   func appendSnapshot(_ stored: StoredValue, value: JSONText, to text: inout FrameText) {
     text.bytes.append(literal: #"{"type":"didSet","subscription":"#)
     text.bytes.appendJSON(subscription)
@@ -144,9 +144,9 @@ struct LiveEventWriter {
     text.bytes.append(UInt8(ascii: "}"))
   }
 
-  /// A message of a signal.
+  /// Writes a message of a signal.
   ///
-  /// - Parameter isRemembered: Whether it was sent before, and kept.
+  /// - Parameter isRemembered: Whether it was sent earlier and kept.
   func appendSignal(_ message: StoredValue, isRemembered: Bool, to text: inout FrameText) {
     text.bytes.append(literal: #"{"type":"signal","subscription":"#)
     text.bytes.appendJSON(subscription)
@@ -158,9 +158,9 @@ struct LiveEventWriter {
     text.bytes.append(literal: isRemembered ? #"","remembered":true}"# : #""}"#)
   }
 
-  /// What was left out, and why.
+  /// Writes what was left out, and why.
   ///
-  /// - Parameter more: Whether the events follow that were not.
+  /// - Parameter more: Whether the events follow that were not left out.
   func appendGap(_ gap: Conflation.Gap, _ reason: GapReason, more: Bool, to text: inout [UInt8]) {
     text.append(literal: #"{"type":"gap","subscription":"#)
     text.appendJSON(subscription)
@@ -174,7 +174,7 @@ struct LiveEventWriter {
     Self.close(more: more, &text)
   }
 
-  /// The end of a subscription that has had all the events it wanted.
+  /// Writes the end of a subscription that has received all the events it wanted.
   func appendEnd(_ revision: Revision?, to text: inout [UInt8]) {
     text.append(literal: #"{"type":"end","subscription":"#)
     text.appendJSON(subscription)
@@ -185,7 +185,8 @@ struct LiveEventWriter {
     text.append(UInt8(ascii: "}"))
   }
 
-  /// A pattern that overlaps with those of a demand subscription has got its first subscription, or lost its last.
+  /// Writes that a pattern that overlaps with those of a demand subscription has got its first subscription, or lost
+  /// its last.
   func appendDemand(_ pattern: PathPattern, _ isWatched: Bool, to text: inout [UInt8]) {
     text.append(literal: #"{"type":"demand","subscription":"#)
     text.appendJSON(subscription)
@@ -221,9 +222,9 @@ struct LiveEventWriter {
 
 /// Why events were left out.
 enum GapReason {
-  /// The client did not take them.
+  /// The client was too slow to receive them.
   case slow
-  /// The subscription asked for the newest only, or for so many a second.
+  /// The subscription asked for the newest only, or for a maximum rate.
   case paced
 }
 
@@ -231,10 +232,10 @@ enum GapReason {
 enum ResetReason: String {
   /// It belongs to another history of the store.
   case epoch
-  /// What came after it is no longer kept.
+  /// The changes after it are no longer kept.
   case history
-  /// The store has never been there.
+  /// The store has never reached it.
   case future
-  /// It has been there, but what came until then was lost: a crash between two syncs, or a backup that was restored.
+  /// The store had reached it, but changes before it were lost: a crash between two syncs, or a restored backup.
   case lost
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// What is on its way from any thread to one loop: commits, or demand.
+/// Passes commits, or demand, from any thread to one loop.
 final class Mailbox<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
-    /// The loop is in a turn and will take what comes in before the turn ends: it need not be woken.
+    /// The loop is in a turn and will empty the mailbox before the turn ends: it need not be woken.
     var ownerWillTake = false
   }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// Where finished bytes go: a socket, as the hub sees it.
+/// Where finished bytes are sent: a socket, as the hub sees it.
 protocol Outlet: AnyObject {
-  /// Bytes that may wait while the socket takes nothing.
+  /// Bytes that may be pending while the socket takes no output.
   var highWaterMark: Int { get }
-  /// The socket takes nothing at the moment.
+  /// Whether the socket takes no output at the moment.
   var isBlocked: Bool { get }
-  /// Bytes that wait.
+  /// Bytes that are pending.
   var backlog: Int { get }
-  /// Takes bytes; one that has been closed drops them.
+  /// Sends bytes; drops them when it is closed.
   func send(_ block: [UInt8], on loop: isolated EventLoop)
 }
 
@@ -19,21 +19,21 @@ extension Outlet {
     for piece in frames.rest { send(piece, on: loop) }
   }
 
-  /// The socket takes nothing at the moment, and more than the high-water mark waits.
+  /// Whether the socket takes no output, and more than the high-water mark is pending.
   var isOverloaded: Bool { isBlocked && backlog > highWaterMark }
 }
 
-/// What the hub needs of whoever subscribes.
+/// The hub's view of a connection that subscribes.
 protocol Subscriber: AnyObject {
-  /// Where its events go, until it has ended its subscriptions.
+  /// Where its events are sent, until it has ended its subscriptions.
   var outlet: any Outlet { get }
-  /// Ends the subscriber, telling it from where to resume (rule 5); see ``Membership/reached(settled:)``.
+  /// Ends the subscriber with the cursor to resume from (rule 5); see ``Membership/reached(settled:)``.
   func tooSlow(on loop: isolated EventLoop)
-  /// A subscription waits for the socket to have taken everything; see ``SubscriptionGroup/drained(_:on:)``.
+  /// A subscription waits until the socket has taken everything; see ``SubscriptionGroup/drained(_:on:)``.
   func waitsForRoom()
-  /// What its expensive filters have cost lately.
+  /// The recent cost of its expensive filters.
   var filterWork: RecentWork { get set }
-  /// A subscription has had all the events it wanted; what it was told is sent already.
+  /// A subscription has received all the events it wanted; they have been sent already.
   func ended(_ membership: Membership, on loop: isolated EventLoop)
 }
 
@@ -42,40 +42,41 @@ protocol Subscriber: AnyObject {
 /// While the beginning (snapshot or missed changes) is being sent, piece by piece as the socket takes it, the group's
 /// blocks wait here, within the high-water mark.
 final class Membership {
-  // What each block needs comes first and together: see `SubscriptionGroup`.
+  // The fields needed for each block come first and together: see `SubscriptionGroup`.
 
   private var replay: Replay?
-  /// Held until the subscription ends, which every connection sees to: of those who are told of a change, nothing else
-  /// is touched.
+  /// Held until the subscription ends, which every connection ensures: when a change is delivered, nothing else of the
+  /// connection is accessed.
   private let outlet: any Outlet
   private let mode: DeliveryOptions.Mode
   /// Events that it still wants; nil is all.
   private var wanted: Int?
 
   let group: SubscriptionGroup
-  /// Where in one of the group's lists, while in.
+  /// Its index in one of the group's lists, while it is in one.
   var place: Int?
-  /// Which of the two: it gets bytes of its own.
+  /// Whether it is in the list of lagging members, which get bytes of their own.
   var isBehind = false
-  /// The position of the beginning: the group's events up to it are not for this member.
+  /// The position of the beginning: the group's events up to it are not sent to this member.
   let joinedAt: Revision
   /// The revision of the store at the beginning.
   let revision: Revision
   /// Whether a given cursor could be resumed from; nil when none was given.
   let recovered: Bool?
-  /// Whether its beginning tells the present value of every property.
+  /// Whether its beginning contains the current value of every property.
   let knowsState: Bool
   private unowned let subscriber: any Subscriber
   private let conflatedBytes: Int
   private var waiting: [(frames: Frames, marks: [EventMark])] = []
   private var waitingBytes = 0
-  /// What it has missed while it was behind.
+  /// What it has missed while it was lagging.
   private var missed: Conflation?
-  /// Behind because of its client, and not because it is new.
+  /// Whether it lags because of its client, and not because it is new.
   private(set) var fellBehindBySlowness = false
-  /// Too much had to be kept: it is to be ended.
+  /// Whether too much had to be kept, so that it is to be ended.
   private(set) var isOverloaded = false
-  /// Up to where it has been given everything, as far as events tell; kept for one that wants a number of them.
+  /// The revision up to which it has been sent everything, as far as events show; kept when it wants a fixed number of
+  /// them.
   private var complete: Revision?
 
   init(group: SubscriptionGroup, subscriber: any Subscriber, replay: Replay, take: Int?, conflatedBytes: Int) {
@@ -95,21 +96,21 @@ final class Membership {
 
   // MARK: Work
 
-  /// Whether the connection's filters may cost something yet.
+  /// Whether the connection has budget left for its filters.
   func canPay(within limit: Int, at now: UInt64) -> Bool { subscriber.filterWork.isWithin(limit, at: now) }
 
   func pay(_ work: Int) { subscriber.filterWork.add(work) }
 
   // MARK: The beginning
 
-  /// Whether the beginning is still being sent: call `proceed` when the socket has taken what it was given.
+  /// Whether the beginning is still being sent: call `proceed` when the socket has taken what was sent.
   var isReplaying: Bool { replay != nil }
 
-  /// Sends the next piece of the beginning; behind its last one, what has waited.
+  /// Sends the next piece of the beginning; after its last one, the blocks that have waited.
   func proceed(on loop: isolated EventLoop) {
     guard let piece = replay?.nextPiece(&loop.work.replays) else { return }
     send(piece.frames, piece.marks, on: loop)
-    // It may have wanted no more than that.
+    // The piece may have contained all the events it wanted.
     guard place != nil, piece.isLast else { return }
     replay = nil
     complete = joinedAt
@@ -119,13 +120,13 @@ final class Membership {
     for (frames, marks) in waited where place != nil { send(frames, marks, on: loop) }
   }
 
-  /// Whether it can be resumed: messages leave nothing to resume from.
+  /// Whether it can be resumed: messages leave no state to resume from.
   var isResumable: Bool { group.key.options.topic == .properties }
 
-  /// Up to where the subscriber has been given everything, so that it can resume from there; nil while a snapshot is
-  /// under way, of which no part is worth anything.
+  /// The revision up to which the subscriber has been sent everything, so that it can resume from there; nil during a
+  /// snapshot, whose parts are of no use alone.
   ///
-  /// - Parameter settled: Up to where the groups have been given everything.
+  /// - Parameter settled: The revision up to which the groups have delivered everything.
   func reached(settled: Revision) -> Revision? {
     if let replay { return replay.reached }
     let before = isBehind ? missed?.before : group.pending.before
@@ -134,7 +135,7 @@ final class Membership {
 
   // MARK: Frames of the group
 
-  /// Takes frames of the group.
+  /// Delivers frames of the group.
   func deliver(_ frames: Frames, _ marks: [EventMark], on loop: isolated EventLoop) {
     if replay != nil {
       if mode == .all, waitingBytes > outlet.highWaterMark { return subscriber.tooSlow(on: loop) }
@@ -151,7 +152,8 @@ final class Membership {
     if send(frames, marks, on: loop) { group.fallBehind(self) }
   }
 
-  /// Gives frames to the connection: all of them, or up to the last event that is wanted; true when it is overloaded then.
+  /// Sends frames to the connection: all of them, or up to the last event that is wanted; true when it is overloaded
+  /// then.
   @discardableResult func send(_ frames: Frames, _ marks: [EventMark], on loop: isolated EventLoop) -> Bool {
     if frames.isEmpty { return false }
     guard let wanted else { return give(frames, on: loop) }
@@ -159,7 +161,7 @@ final class Membership {
     for mark in marks.prefix(wanted) { complete = mark.resumeAt ?? complete }
     self.wanted = max(0, wanted - marks.count)
     if marks.count < wanted { return give(wire.chunked(frames), on: loop) }
-    // Those of a counted group are in one piece.
+    // The frames of a counted group are in one piece.
     outlet.send(wire.chunked(Array(frames.first[..<marks[wanted - 1].end])), on: loop)
     var block = FrameBlock(wire, epoch: group.progress.epoch)
     block.append(resumeAt: complete, name: "end") { [group, complete] in
@@ -177,28 +179,28 @@ final class Membership {
 
   // MARK: Behind
 
-  /// Whether the client is so slow that what comes now is kept for later: as the mode has it.
+  /// Whether the client is so slow, by the criterion of its mode, that new events are kept for later.
   var isLate: Bool { mode == .latest ? outlet.isBlocked : outlet.isOverloaded }
 
   var canCatchUp: Bool { replay == nil && !outlet.isBlocked && !isOverloaded }
 
   var hasMissed: Bool { missed != nil }
 
-  /// Behind, but only in name: there is nothing that it has not been given.
+  /// Whether it lags only nominally: it has been sent everything.
   var isIdle: Bool { missed == nil && canCatchUp }
 
   /// Keeps an event for later.
   func keep(_ seen: SeenEvent) {
     guard seen.change.revision > joinedAt, !isOverloaded else { return }
     var kept = missed ?? Conflation(group.key.options)
-    // Out of its place while it grows, so that it is not copied.
+    // Moved out while it grows, so that it is not copied.
     missed = nil
     kept.add(seen)
     missed = kept
     checkKept()
   }
 
-  /// Keeps what the group had collected.
+  /// Keeps the events that the group had collected.
   func keep(_ pending: Conflation) {
     missed = pending
     checkKept()
@@ -218,6 +220,6 @@ final class Membership {
 
   func hasCaughtUp() { fellBehindBySlowness = false }
 
-  /// Ends the connection, because too much has to be kept.
+  /// Ends the connection, because too much would have to be kept.
   func end(on loop: isolated EventLoop) { subscriber.tooSlow(on: loop) }
 }

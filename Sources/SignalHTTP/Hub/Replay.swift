@@ -4,8 +4,8 @@ import SignalStore
 /// The beginning of a subscription (`docs/protocol.md` §4 rule 2): the snapshot at a revision, or what was missed since
 /// a cursor, or the messages that are kept, and then `live`.
 ///
-/// It is made piece by piece, as the socket takes it. An object, because it is large, and every subscription that lives
-/// would keep the place.
+/// It is made piece by piece, as the socket takes it. A class, because it is large, and every established subscription
+/// would otherwise reserve the space.
 final class Replay {
   private enum Source {
     case nothing
@@ -29,13 +29,13 @@ final class Replay {
 
   /// Whether a given cursor could be resumed from; nil when none was given.
   let recovered: Bool?
-  /// Whether it tells the present value of every property.
+  /// Whether it contains the current value of every property.
   let isSnapshot: Bool
   /// The revision of `live`.
   let revision: Revision
-  /// What comes after this is the group's: the revision, or the number of a message.
+  /// Events after this position come from the group: a revision, or the number of a message.
   let position: Revision
-  /// Up to where everything missed has been handed out; nil before the end of a snapshot.
+  /// The revision up to which everything missed has been returned; nil before the end of a snapshot.
   private(set) var reached: Revision?
   private let options: SubscriptionOptions
   private let writer: LiveEventWriter
@@ -43,14 +43,14 @@ final class Replay {
   private var block: FrameBlock
   private var source: Source
   private var reset: ResetReason?
-  /// Of what was missed, for a subscription that wants the newest only: the newest so far.
+  /// The newest of what was missed, for a subscription that wants only that.
   private var missed: Conflation
   private var deadband: DeadbandState?
   private let conflatedBytes: Int
 
-  /// Takes what is there now.
+  /// Takes the current state.
   ///
-  /// The caller gets every commit after `position` from elsewhere.
+  /// The caller gets every commit after `position` elsewhere.
   init(
     _ key: SubscriptionGroup.Key, initial: Bool, since: Cursor?, store: PropertyStore, pace: Pace, limits: HubLimits
   ) {
@@ -59,7 +59,7 @@ final class Replay {
     self.pace = pace
     conflatedBytes = limits.conflatedBytes
     missed = Conflation(options, isResuming: true)
-    // What the client was told last of a path is not known: the first change is told, and the band begins there.
+    // The last value sent to the client for a path is not known: the first change is sent, and the band begins there.
     deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.deadbandPaths) }
     block = FrameBlock(key.wire, epoch: store.epoch, isCounted: key.isCounted)
     if options.topic == .signals {
@@ -98,9 +98,9 @@ final class Replay {
     }
   }
 
-  /// Makes the next piece, which may be empty: when there is no work left for it in this turn, or nothing that matches.
+  /// Makes the next piece, which may be empty: when no work is left for it in this turn, or nothing matches.
   ///
-  /// - Parameter work: What all beginnings may cost in this turn; what this piece has cost is taken from it.
+  /// - Parameter work: What all beginnings may cost in this turn; the cost of this piece is subtracted from it.
   func nextPiece(_ work: inout Int) -> Piece {
     if let reason = reset {
       reset = nil

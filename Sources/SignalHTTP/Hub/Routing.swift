@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// Commits on their way to the groups of a hub, and how far that has come.
+/// The commits being routed to the groups of a hub, and the progress of that.
 ///
-/// A turn may end in the midst of a commit. A group that has been given a part of it then delivers nothing before it has
-/// all of it (`SubscriptionGroup.isInCommit`), so a client sees a transaction as one, and those who join or leave a group
-/// meanwhile find it as between two commits. A subscription that begins meanwhile has a snapshot that the commit is in.
+/// A turn may end in the middle of a commit. A group that has been given a part of it then delivers nothing before it
+/// has all of it (`SubscriptionGroup.isInCommit`), so a client sees a transaction as one, and members that join or
+/// leave a group meanwhile see it as between two commits. The snapshot of a subscription that begins meanwhile includes
+/// the commit.
 struct Routing {
   private var commits: [Commit] = []
-  /// Where the first is in `commits`.
+  /// The index of the first commit in `commits`.
   private var position = 0
-  /// Of the first commit: what comes behind the change under way; nil when it has not been begun.
+  /// The changes of the first commit after the current one; nil when it has not been begun.
   private var changes: Commit.Iterator?
-  /// The change under way, while a turn does not work on it.
+  /// The current change, between the turns that work on it.
   private var change: FilteredChange?
   private var candidates: [Candidate] = []
   private var nextPlace = 0
-  /// Whether `candidates` are those of the change under way.
+  /// Whether `candidates` are those of the current change.
   private var isWithinChange = false
-  /// Groups that have been given something of the commit; kept for its memory.
+  /// Groups that have been given changes of the commit; kept to reuse its memory.
   var inCommit: [SubscriptionGroup] = []
   /// Groups that have something to deliver at the end of the turn.
   var touched: [SubscriptionGroup] = []
-  /// Places of groups that are gone; `candidates` may name them until the commit has been routed.
+  /// Indices of removed groups; `candidates` may refer to them until the commit has been routed.
   var retired: [Int] = []
 
   mutating func takeRetired() -> [Int] {
@@ -32,7 +33,7 @@ struct Routing {
 
   var first: Commit? { position < commits.count ? commits[position] : nil }
 
-  /// Whether a part of the first commit has been routed.
+  /// Whether the first commit has been routed in part.
   var isWithinCommit: Bool { changes != nil }
 
   mutating func add(_ taken: [Commit]) {
@@ -45,7 +46,7 @@ struct Routing {
     }
   }
 
-  /// The first commit has been routed.
+  /// Removes the first commit, which has been routed.
   mutating func removeFirst() {
     changes = nil
     position += 1
@@ -54,14 +55,14 @@ struct Routing {
     position = 0
   }
 
-  /// Forgets all but what is retired: there are no groups left.
+  /// Forgets everything but `retired`: there are no groups left.
   mutating func removeAll() { self = Routing(retired: retired) }
 
   mutating func keep(_ filtered: FilteredChange) { change = filtered }
 
   mutating func takeChange() -> FilteredChange? { change.take() }
 
-  /// Goes on to the next change, unless there is one under way; false behind the last.
+  /// Moves on to the next change, unless there is a current one; false after the last.
   mutating func nextChange(
     of commit: Commit, _ filtered: inout FilteredChange, _ finder: inout GroupFinder
   ) -> Bool {
@@ -75,11 +76,11 @@ struct Routing {
     return true
   }
 
-  /// The next group that the change may concern; nil behind the last.
+  /// The next group that the change may concern; nil after the last.
   mutating func nextCandidate() -> Candidate? {
     guard nextPlace < candidates.count else {
       isWithinChange = false
-      // Given back, so that the finder can use the memory again.
+      // Released, so that the finder can reuse the memory.
       candidates = []
       return nil
     }
@@ -87,16 +88,16 @@ struct Routing {
     return candidates[nextPlace]
   }
 
-  /// The groups that had something to deliver have done so, but for those that have a part of a commit.
+  /// Forgets the groups that have delivered, except those that have been given part of a commit.
   mutating func endTurn() {
     if isWithinCommit { touched.removeAll { !$0.isInCommit } } else { touched.removeAll(keepingCapacity: true) }
   }
 }
 
-/// Subscriptions that have ended, and of which the trie may still know, and the watchers, unless they have been counted
-/// out: their groups, first in, first out.
+/// A FIFO queue of the groups of ended subscriptions, which are still to be removed from the trie and, unless that has
+/// been done, from the watchers.
 struct Departures {
-  /// What it costs to take out one, and as much for each of its patterns, in the units of `TurnWork`.
+  /// The cost of removing one, and the same for each of its patterns, in the units of `TurnWork`.
   static let cost = 150
 
   private var groups: [(group: SubscriptionGroup, isCounted: Bool)] = []
@@ -117,13 +118,13 @@ struct Departures {
   }
 }
 
-/// What expensive work has cost lately: it is forgotten as fast as the limit allows it to be done.
+/// The recent cost of expensive work, which decays at the rate that the limit allows.
 struct RecentWork {
   private var units = 0
-  /// Up to when it has been forgotten, in the loop's time.
+  /// The time up to which the decay has been applied, in the loop's time.
   private var time: UInt64 = 0
 
-  /// Whether there is room for more, with so many units in a second allowed, and up to a second's at once.
+  /// Whether there is budget for more, with that many units allowed per second, and at most one second's worth at once.
   mutating func isWithin(_ perSecond: Int, at now: UInt64) -> Bool {
     let passed = now > time ? now - time : 0
     time = max(now, time)

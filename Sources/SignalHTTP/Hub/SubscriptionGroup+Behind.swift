@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// Members that get bytes of their own: the newest event of each path that they have not been given, told as one
-/// undivided unit behind a `gap` (`docs/protocol.md` §4 rule 5).
+/// Lagging members get bytes of their own: the newest event of each path that they have missed, as one undivided unit
+/// after a `gap` (`docs/protocol.md` §4 rule 5).
 ///
-///     members ── the client takes nothing ──▶ behind ── it has taken all, and been given what it missed ──▶ members
+///     members ── the client takes nothing ──▶ lagging ── it has taken all, and been sent what it missed ──▶ members
 ///
-/// Whoever joins a paced group begins behind, too: of what waits there for the others it has a part from its snapshot.
+/// A member that joins a paced group begins as lagging, too: its snapshot already contains part of what is pending
+/// there.
 extension SubscriptionGroup {
-  /// From the next event on the member gets its own.
+  /// Makes a member lag: from the next event on it gets bytes of its own.
   func fallBehind(_ member: Membership) {
     guard leave(member) else { return }
     add(member, toBehind: true)
     member.waitForRoom()
   }
 
-  /// What the blocked members of a paced group will not be given now is kept for them.
+  /// Keeps pending events for the blocked members of a paced group, which are not sent them now.
   func keepForBlocked() {
     for place in members.indices.reversed() where members[place].isLate {
       let member = members[place]
@@ -24,12 +25,12 @@ extension SubscriptionGroup {
     }
   }
 
-  /// The client has taken everything, or the time has come: gives the member what it missed; true when there was
+  /// The client has taken everything, or the interval is over: sends the member what it missed; true when there was
   /// something.
   ///
-  /// A paced group keeps to its intervals: a member that is early waits for the next with the others.
+  /// A paced group keeps its intervals: a member that is early waits for the next together with the others.
   func drained(_ member: Membership, on loop: isolated EventLoop) -> Bool {
-    // Another of the same client may just have ended it, and with it this one.
+    // Another subscription of the same client may just have ended the client, and with it this one.
     guard member.place != nil else { return false }
     if isInCommit || (isPaced && loop.now < nextFlush) {
       progress.schedule(self, on: loop)
@@ -40,7 +41,7 @@ extension SubscriptionGroup {
     return hasMissed && !member.hasMissed
   }
 
-  /// Gives a member that can take it what it missed; true when there was something.
+  /// Sends a member that can take it what it missed; true when there was something.
   func catchUp(_ member: Membership, on loop: isolated EventLoop) -> Bool {
     guard member.canCatchUp else {
       if member.hasMissed { member.waitForRoom() }
@@ -58,8 +59,7 @@ extension SubscriptionGroup {
     return hasMissed
   }
 
-  /// From here on the member gets the group's blocks again, unless some of what is to be routed is older than its
-  /// snapshot.
+  /// Moves a member back to the group's blocks, unless some pending changes are older than its snapshot.
   func rejoin(_ member: Membership) {
     guard member.isBehind, member.place != nil, !isPaced || member.joinedAt <= progress.routed else { return }
     guard leave(member) else { return }
@@ -88,19 +88,19 @@ extension FrameBlock {
   }
 }
 
-/// What all groups of a hub know of it.
+/// The progress of a hub, shared by its groups.
 final class HubProgress {
   let epoch: Epoch
-  /// The last revision whose changes the groups have been given.
+  /// The last revision whose changes have been routed to the groups.
   var routed: Revision = 0
-  /// Groups that wait for their time.
+  /// Groups that wait for the end of their interval.
   private var scheduled: [SubscriptionGroup] = []
-  /// Not after the time of the first of them.
+  /// A lower bound for the earliest of their times.
   private var earliest = UInt64.max
 
   init(epoch: Epoch) { self.epoch = epoch }
 
-  /// Sees to it that the group is flushed when its time has come.
+  /// Ensures that the group is flushed at its time.
   func schedule(_ group: SubscriptionGroup, on loop: isolated EventLoop) {
     guard !group.isScheduled else { return }
     group.isScheduled = true
@@ -109,7 +109,7 @@ final class HubProgress {
     loop.needTurn(at: group.nextFlush)
   }
 
-  /// Takes out the groups whose time has come, but for those that have a part of a commit.
+  /// Removes and returns the groups that are due, except those that have been given part of a commit.
   func takeDue(on loop: isolated EventLoop) -> [SubscriptionGroup] {
     let now = loop.now
     guard earliest <= now else { return [] }
@@ -126,15 +126,15 @@ final class HubProgress {
   }
 }
 
-/// Bounds of what a hub does and remembers for its subscribers.
+/// Bounds on what a hub does and remembers for its subscribers.
 struct HubLimits {
-  /// Paths of which one subscription with a deadband remembers what was told.
+  /// Paths whose last sent value one subscription with a deadband remembers.
   var deadbandPaths: Int
-  /// Bytes kept for one subscription that is behind.
+  /// Bytes kept for one lagging subscription.
   var conflatedBytes: Int
   /// Evaluations of a filter that cost no more than this are not counted.
   var cheapFilterWork: Int
-  /// What the others may cost in a second, for one connection.
+  /// What the others may cost per second, for one connection.
   var filterWork: Int
   /// The same for all connections of the loop.
   var loopFilterWork: Int

@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// The subscribers of one loop whose patterns, filter, options, subscription id and wire are equal: they get the same
-/// bytes.
+/// The subscribers of one loop whose patterns, filter, options, subscription id and wire are equal: they are sent the
+/// same bytes.
 ///
-/// A member that is behind gets bytes of its own instead, the newest event of each path, until it has caught up: that
-/// is `SubscriptionGroup+Behind.swift`.
+/// A lagging member gets bytes of its own instead, the newest event of each path, until it has caught up: see
+/// `SubscriptionGroup+Behind.swift`.
 final class SubscriptionGroup {
   struct Key: Hashable {
     let options: SubscriptionOptions
     let id: Int
     let wire: Wire
-    /// Whether members want a number of events and no more.
+    /// Whether members want a fixed number of events.
     var isCounted = false
   }
 
-  // What each event needs comes first and together: with ten thousand groups, the memory of each is cold.
+  // The fields needed for each event come first and together: with ten thousand groups, the memory of each is cold.
 
-  /// Whether events go into the block as they are, for all members.
+  /// Whether events are written straight into the block, for all members.
   private var isDirect: Bool
   private var isTouched = false
-  /// Set by the hub while it routes a commit of which the group has been given something: nothing is delivered then, and
-  /// nobody falls behind or catches up, because the rest of it may come in a later turn.
+  /// Set by the hub while it routes a commit of which the group has been given changes: nothing is delivered then, and
+  /// no member begins to lag or catches up, because the rest of it may follow in a later turn.
   var isInCommit = false
-  /// Whether the filter's last evaluation was so expensive that somebody has to pay for the next.
+  /// Whether the filter's last evaluation was so expensive that the next must be charged to a member.
   var isExpensive = false
   let isPaced: Bool
   let writer: LiveEventWriter
-  /// Members that joined at this revision or before it have nothing to get that is older.
+  /// The newest revision at which a member has joined: commits after it are for all members.
   private var newestJoin: Revision = 0
   /// When something was last sent, in the loop's time.
   private(set) var lastEvent: UInt64
   /// Members that get the group's blocks.
   var members: [Membership] = []
-  /// Members that get their own; see `fallBehind`.
+  /// Lagging members, which get bytes of their own; see `fallBehind`.
   var behind: [Membership] = [] {
     didSet { updateDirect() }
   }
   private var block: FrameBlock
   let key: Key
 
-  /// The group's place in the hub, and its name in the trie.
+  /// The group's index in the hub, by which the trie refers to it.
   let index: Int
   let progress: HubProgress
   private var deadband: DeadbandState?
-  /// For a paced group: what has come since the members were last given something.
+  /// For a paced group: events that have arrived since the last delivery.
   var pending: Conflation
-  /// For a paced group: when they may be given something again.
+  /// For a paced group: when the next delivery is due.
   private(set) var nextFlush: UInt64 = 0
-  /// Whether the hub knows that it has to be flushed at `nextFlush`.
+  /// Whether the hub has scheduled the flush at `nextFlush`.
   var isScheduled = false
   private let interval: UInt64
   private let isPlain: Bool
@@ -73,7 +73,7 @@ final class SubscriptionGroup {
 
   private func updateDirect() { isDirect = isPlain && behind.isEmpty }
 
-  /// Begins anew for its next member, after the last has left.
+  /// Resets the group for its next member, after the last has left.
   func begin(limits: HubLimits, now: UInt64) {
     block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
     pending = Conflation(key.options)
@@ -85,7 +85,7 @@ final class SubscriptionGroup {
 
   // MARK: Members
 
-  /// A member whose connection has not spent yet what its filters may cost; nil when there is none among the first few.
+  /// A member whose connection has budget left for its filters; nil when there is none among the first few.
   func payer(within limit: Int, at now: UInt64) -> Membership? {
     members.prefix(Self.askedPayers).first { $0.canPay(within: limit, at: now) }
       ?? behind.prefix(Self.askedPayers).first { $0.canPay(within: limit, at: now) }
@@ -99,14 +99,15 @@ final class SubscriptionGroup {
       judged: progress.routed)
     newestJoin = max(newestJoin, membership.joinedAt)
     if isPaced {
-      // What is pending is not all for it: it begins on its own, and gets the group's blocks from the next on.
+      // Only part of what is pending is for it: it begins on its own, and gets the group's blocks from the next
+      // interval on.
       add(membership, toBehind: true)
     } else {
       add(membership, toBehind: false)
     }
   }
 
-  /// Takes a member out; false when it was not in.
+  /// Removes a member; false when it was not in the group.
   func leave(_ membership: Membership) -> Bool {
     guard let place = membership.place else { return false }
     membership.place = nil
@@ -132,7 +133,7 @@ final class SubscriptionGroup {
     }
   }
 
-  /// Ends all members, and forgets what has been written for them: there is no memory for it.
+  /// Ends all members, and discards what has been written for them: there is no memory for it.
   func endAll(on loop: isolated EventLoop) {
     block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
     for member in members + behind { member.end(on: loop) }
@@ -140,12 +141,12 @@ final class SubscriptionGroup {
 
   // MARK: Changes
 
-  /// Bytes that are written and not given to the members yet.
+  /// Bytes that are written and not delivered yet.
   var writtenBytes: Int { block.count }
 
-  /// Writes the event of a change, if the group is to be told of it.
+  /// Writes the event of a change, if the group is to be sent one.
   ///
-  /// - Parameter verdict: What the group's filter says; nil when it has to be asked.
+  /// - Parameter verdict: The result of the group's filter; nil when it has to be evaluated.
   func append(_ change: inout FilteredChange, _ verdict: FilterVerdict?) -> Bool {
     guard isDirect else {
       return key.options.topic == .signals ? appendMessage(&change, verdict) : appendSeen(&change)
@@ -177,9 +178,10 @@ final class SubscriptionGroup {
     return true
   }
 
-  /// Closes a commit's last event; true when the group was not yet among those to deliver to in this turn.
+  /// Closes a commit's last event; true when the group was not yet on the list for delivery in this turn.
   ///
-  /// While a member's snapshot is as new as the commit, or newer, the commit is delivered by itself, without it.
+  /// While a member's snapshot is as new as the commit, or newer, the commit is delivered separately, without that
+  /// member.
   func endCommit(_ revision: Revision, on loop: isolated EventLoop) -> Bool {
     block.close()
     guard revision <= newestJoin, !isPaced else {
@@ -195,7 +197,7 @@ final class SubscriptionGroup {
     return false
   }
 
-  /// Gives every member this turn's frames; false when that has to wait until `nextFlush`.
+  /// Delivers this turn's frames to every member; false when that has to wait until `nextFlush`.
   func deliver(on loop: isolated EventLoop) -> Bool {
     isTouched = false
     if isPaced {
@@ -213,11 +215,11 @@ final class SubscriptionGroup {
     let marks = block.takeMarks()
     let frames = block.take()
     if frames.isEmpty { return }
-    // Backwards, because one that is too slow leaves, and the last takes its place.
+    // In reverse, because a member that is too slow leaves, and the last one moves to its index.
     for place in members.indices.reversed() { members[place].deliver(frames, marks, on: loop) }
   }
 
-  /// Gives the members of a paced group what has come since the last time, those too that have caught up.
+  /// Delivers to the members of a paced group what has arrived since the last time, also to those that have caught up.
   func flush(on loop: isolated EventLoop) {
     var hasGiven = !pending.isEmpty
     if hasGiven {
@@ -234,7 +236,7 @@ final class SubscriptionGroup {
     endOverloaded(on: loop)
   }
 
-  /// The next delivery comes after the interval.
+  /// Schedules the next delivery after the interval.
   func startInterval(on loop: isolated EventLoop) {
     lastEvent = loop.now
     if interval > 0 { nextFlush = loop.now + interval }
@@ -242,10 +244,10 @@ final class SubscriptionGroup {
 
   func sendBookmark(_ revision: Revision, on loop: isolated EventLoop) {
     guard !isInCommit, key.options.topic == .properties else { return }
-    // What is pending of a paced group may be older than the beginning of a member that would get it then.
+    // What is pending of a paced group may be older than the snapshot of a member that would then get it.
     if pending.isEmpty { for place in behind.indices.reversed() where behind[place].isIdle { rejoin(behind[place]) } }
-    // A member whose snapshot is newer than what has been routed is told at the next occasion, and so is everyone
-    // when something waits for its time.
+    // A member whose snapshot is newer than what has been routed gets the bookmark at the next occasion, and so does
+    // everyone when something is pending until the interval ends.
     guard revision >= newestJoin, pending.isEmpty else { return }
     block.appendBookmark(revision) { [writer] in writer.appendBookmark(revision, to: &$0.bytes) }
     send(on: loop)

@@ -5,47 +5,47 @@ import SignalStore
 
 /// What events are about.
 ///
-/// To the hub a message is a change that sets a value where there was none, and its revision is its number. It leaves no
-/// state: nothing about it is resumed, conflated or marked.
+/// The hub treats a message as a change that sets a value where there was none, with its number as the revision. It
+/// leaves no state: messages are not resumed, conflated or bookmarked.
 enum Topic {
   case properties
   case signals
 }
 
-/// What a subscriber asks for, apart from where it begins and how many events it wants: equal options can share a
-/// group.
+/// What a subscriber asks for, apart from where it begins and how many events it wants: subscribers with equal options
+/// can share a group.
 struct SubscriptionOptions: Hashable {
   let patterns: [PathPattern]
   var filter: Filter?
   var topic = Topic.properties
-  /// Whether leaving a state filter is told.
+  /// Whether leaving a state filter is sent.
   var exit = true
-  /// What events carry.
+  /// The members that events carry.
   var fields = EventFields.all
   /// The part of each value that the subscriber sees; nil is the whole.
   var pointer: JSONPointer?
   var delivery = DeliveryOptions()
-  /// Nanoseconds of silence after which there is a bookmark; nil is the hub's.
+  /// Nanoseconds of silence after which a bookmark is sent; nil is the hub's setting.
   var bookmark: UInt64?
 
   func matches(_ path: PropertyPath) -> Bool { patterns.contains { $0.matches(path) } }
 
   /// Whether events follow the state of properties.
   ///
-  /// A transition filter lets single changes through, which say nothing of those that it does not.
+  /// A transition filter lets single changes through, which say nothing about those that it does not.
   var followsState: Bool { filter?.isState ?? true }
 
-  /// What is to be told of a change whose path matches, to those who see whole values; nil when nothing is
+  /// The event of a change whose path matches, for subscribers that see whole values; nil when there is none
   /// (`docs/protocol.md` §4 rule 3).
   ///
-  /// - Parameter verdict: What the filter says, which is one of state then; nil when it has to be asked.
+  /// - Parameter verdict: The result of the filter, which is a state filter then; nil when it has to be evaluated.
   func event(for change: inout FilteredChange, _ verdict: FilterVerdict? = nil) -> LiveEvent? {
     guard let filter else { return LiveEvent(change.change.op) }
     guard filter.isState else {
       guard filter.holds(forNew: &change) else { return nil }
       return LiveEvent(change.change.op)
     }
-    // Of a correction nobody knows what was told before: whoever may have the property is told that it is gone.
+    // What was sent before a correction is not known: every subscriber that may know the property is sent its end.
     let matched =
       change.change.old != nil && (change.change.isCorrection || (verdict?.old ?? filter.holds(forOld: &change)))
     if change.change.new != nil, verdict?.new ?? filter.holds(forNew: &change) { return .didSet(entered: !matched) }
@@ -54,7 +54,7 @@ struct SubscriptionOptions: Hashable {
     return change.change.op == .set ? nil : LiveEvent(change.change.op)
   }
 
-  /// What is to be told of a change whose path matches, with the values as the subscriber sees them.
+  /// The event of a change whose path matches, with the values as the subscriber sees them.
   func see(_ change: inout FilteredChange) -> SeenEvent? {
     guard let pointer else {
       guard let event = event(for: &change) else { return nil }
@@ -71,7 +71,7 @@ struct SubscriptionOptions: Hashable {
   }
 
   /// Through a pointer a property is its part: one without that part counts as one without a value, and a change that
-  /// leaves the part as it is is none.
+  /// leaves the part unchanged is no change.
   private func see(_ change: inout FilteredChange, at pointer: JSONPointer) -> SeenEvent? {
     let new = change.newPart(at: pointer)
     let old = change.oldPart(at: pointer)
@@ -100,9 +100,9 @@ struct SubscriptionOptions: Hashable {
     return SeenEvent(event: event, change: change.change, value: new, oldValue: old, wasThere: wasThere)
   }
 
-  /// What the subscriber sees of a property at rest; nil when it is not to be told.
+  /// The value of a stored property as the subscriber sees it; nil when it is not to be sent.
   ///
-  /// - Parameter work: What that has cost is taken from it.
+  /// - Parameter work: The cost is subtracted from it.
   func see(_ stored: StoredValue, work: inout Int) -> JSONText? {
     work -= WorkCost.property
     if let filter, !filter.holds(forStored: stored, work: &work) { return nil }
@@ -113,7 +113,7 @@ struct SubscriptionOptions: Hashable {
   }
 }
 
-/// What one subscription is told of a change.
+/// The event of a change as one subscription sees it.
 struct SeenEvent {
   var event: LiveEvent
   let change: Change
@@ -121,7 +121,7 @@ struct SeenEvent {
   let value: JSONText?
   /// The value before.
   var oldValue: JSONText?
-  /// Whether there was something to be seen before the change.
+  /// Whether a value was visible before the change.
   let wasThere: Bool
 
   var path: PropertyPath { change.path }

@@ -2,13 +2,13 @@
 import SignalStore
 import Synchronization
 
-/// Who watches what, over all loops of a server: how many subscriptions a path has, and which patterns have any.
+/// Counts the subscriptions over all loops of a server: how many match a path, and which patterns have any.
 final class Watchers: Sendable {
   /// A pattern that has got its first subscription, or lost its last.
   struct Demand: Sendable, Equatable {
     let pattern: PathPattern
     let isWatched: Bool
-    /// Counts these.
+    /// Increases with each change of demand.
     let number: UInt64
   }
 
@@ -27,12 +27,12 @@ final class Watchers: Sendable {
   private let state = Mutex(State())
   private let changes = Signal<Demand>()
 
-  /// Demand as it changes; the present one is in ``present``.
+  /// Changes of demand; the current state is in ``present``.
   ///
-  /// Whoever subscribes first and then takes that can tell by the numbers what is in both.
+  /// An observer that subscribes first and then reads the state can tell by the numbers which changes are in both.
   var demand: DerivedSignal<Demand, Never> { changes.readOnly }
 
-  /// The patterns that are watched, and the number of the last change that is in them.
+  /// The patterns that are watched, and the number of the last change included.
   var present: (watched: [PathPattern], number: UInt64) {
     state.withLock { (Array($0.patterns.keys), $0.number) }
   }
@@ -83,7 +83,7 @@ final class Watchers: Sendable {
     changes.deliver()
   }
 
-  /// Takes its place in the order under the lock, and is delivered after it.
+  /// Queues the change in order while locked; it is delivered after unlocking.
   private func note(_ pattern: PathPattern, isWatched: Bool, _ state: inout State) {
     state.number += 1
     changes.enqueue(Demand(pattern: pattern, isWatched: isWatched, number: state.number))
