@@ -2,28 +2,28 @@
 import JSON
 import SignalStore
 
-/// What a subscription is asked to be, in a `subscribe` command or in the query of `/events`.
+/// The subscription that a client asks for, in a `subscribe` command or in the query of `/events`.
 struct SubscribeRequest {
   var topic = Topic.properties
   var patterns: [PathPattern] = []
   var filter: String?
   var initial = true
   var since: Cursor?
-  /// nil when nothing is said: true where there can be exits.
+  /// nil when not given: true where there can be exits.
   var exit: Bool?
   var oldValue = true
   var delivery = DeliveryRequest()
 }
 
 extension SubscribeRequest {
-  /// Takes the members of a `subscribe` command, all but what names it.
+  /// Takes the members of a `subscribe` command, except those that identify it.
   init(_ members: inout JSONMembers, _ configuration: LiveConfiguration) throws(Problem) {
     topic = members.has("signals") ? .signals : .properties
     patterns = try members.patterns(
       topic == .signals ? "signals" : "match", limits: configuration.limits, paths: configuration.paths)
     filter = try members.string("where")
     initial = try members.bool("initial") ?? true
-    // There is nothing more to be said of messages.
+    // Subscriptions to messages have no further members.
     guard topic == .properties else { return }
     since = try members.cursor("since")
     exit = try members.bool("exit")
@@ -32,7 +32,7 @@ extension SubscribeRequest {
   }
 }
 
-/// What a patch asks for, in a request or a command.
+/// The patch that a request or a command asks for.
 struct PatchRequest: Equatable {
   var path: PropertyPath
   var patch: ValuePatch
@@ -42,14 +42,14 @@ struct PatchRequest: Equatable {
   var ttl: Duration?
   var holder: Holder?
 
-  /// What it does to the property, once the value is made.
+  /// The store operation that applies the patch, once the new value has been computed.
   func action(setting value: JSONText) -> PropertyStore.Operation.Action {
     .set(value, always: always, ttl: ttl, holder: holder)
   }
 }
 
 extension PatchRequest {
-  /// Takes the members of a `patch` command, all but what names it.
+  /// Takes the members of a `patch` command, except those that identify it.
   init(_ members: inout JSONMembers, _ configuration: LiveConfiguration, holder: Holder?) throws(Problem) {
     self.init(
       path: try members.path("path", limits: configuration.paths), patch: try ValuePatch(&members),
@@ -62,24 +62,24 @@ extension PatchRequest {
 /// A command of the live protocol (`docs/protocol.md` §3).
 enum ClientCommand {
   case subscribe(SubscribeRequest)
-  /// To what others watch, of what overlaps with these patterns.
+  /// Subscribes to demand for whatever overlaps with these patterns.
   case subscribeToDemand([PathPattern])
   case unsubscribe(Int)
   case write(OperationRequest)
   case transact([OperationRequest])
   case patch(PatchRequest)
   case send(SendRequest)
-  /// What replaces the operations that the connection has registered for its end.
-  /// With the text of the command, which the store keeps.
+  /// Replaces the operations that the connection has registered for its end, with the text of the command, which the
+  /// store keeps.
   case onDisconnect([DisconnectOperation], command: JSONText)
   case get(PropertyPath, watchers: Bool)
   case ping
-  /// Whether events are to come several in a message.
+  /// Whether several events may be sent in one message.
   case hello(batch: Bool?)
 }
 
 extension ClientCommand {
-  /// Whether it leaves something behind that can be durable.
+  /// Whether it has an effect that can be durable.
   var isWrite: Bool {
     switch self {
     case .write, .transact, .patch, .send, .onDisconnect: true
@@ -92,7 +92,7 @@ extension ClientCommand {
 struct ClientMessage {
   let id: Int
   let command: ClientCommand
-  /// Whether the reply is to wait until what was written is durable.
+  /// Whether the reply waits until what was written is durable.
   let isSynced: Bool
 
   /// A refusal, with the `id` if one could be read.
@@ -107,14 +107,14 @@ struct ClientMessage {
   ///
   /// - Parameters:
   ///   - operationLimit: Operations of one transaction at most.
-  ///   - holder: The connection, as the holder of what it sets with `"hold":true`.
+  ///   - holder: The connection, as the holder of values that it sets with `"hold":true`.
   init(
     _ text: Span<UInt8>, configuration: LiveConfiguration, operationLimit: Int, holder: Holder?
   ) throws(Refusal) {
     let tree: JSONTree
     do {
-      // The message may be longer than a value, by the rest of the command around it; in a transaction there are three
-      // levels around a value.
+      // The message may be longer than a value, by the rest of the command around it; in a transaction a value is
+      // nested three levels deep.
       let limits = configuration.texts(bytes: text.count, levels: 3)
       tree = JSONTree(try JSONText(validating: text, limits: limits))
     } catch {

@@ -2,9 +2,10 @@
 import JSON
 package import SignalStore
 
-/// What is done when a connection ends.
+/// Operations and releases at the end of a connection.
 extension Commands {
-  /// Refuses operations that would certainly be refused when the connection ends, while there is somebody to be told.
+  /// Refuses operations that would certainly be refused when the connection ends, while the client can still be
+  /// notified.
   private func check(onDisconnect operations: [DisconnectOperation], as caller: Caller) throws(Problem) {
     for (index, operation) in operations.enumerated() {
       guard case .write(let request) = operation else { continue }
@@ -21,8 +22,8 @@ extension Commands {
     }
   }
 
-  /// Keeps what is to be executed when the caller's connection ends, instead of what was kept, unless it would certainly be
-  /// refused then.
+  /// Registers operations to be executed when the caller's connection ends, replacing those registered before, unless
+  /// they would certainly be refused then.
   ///
   /// - Parameter command: The whole command, which the store keeps as it is.
   func keep(
@@ -34,11 +35,11 @@ extension Commands {
     store.keep(lastOperations: operations.isEmpty ? nil : command, of: holder)
   }
 
-  /// Executes what a connection has registered for its end, and then ends what it holds.
+  /// Executes what a connection has registered for its end, and then releases what it holds.
   ///
-  /// In this order, so that an operation may say what is to become of what was held, and that nothing is forgotten that has
-  /// not been done. Each operation is executed by itself: one whose condition does not hold, or for which there is no room, is
-  /// left out, as there is nobody left to be answered.
+  /// In this order, so that an operation can decide what becomes of a held value, and nothing is forgotten before it is
+  /// done. Each operation is executed by itself: one whose condition does not hold, or for which there is no room, is
+  /// skipped, as there is no client to answer.
   func end(_ caller: Caller) {
     guard let holder = caller.holder else { return }
     for operation in store.lastOperations(of: holder).map(disconnectOperations) ?? [] {
@@ -61,7 +62,7 @@ extension Commands {
 extension PropertyStore {
   /// Executes what connections of an earlier process have registered for their end, and releases what they held.
   ///
-  /// Once, before a server of this store begins.
+  /// Called once, before a server of this store starts.
   package func endEarlierConnections(_ configuration: LiveConfiguration) {
     let commands = Commands(self, configuration)
     for holder in holders { commands.end(Caller(holder: holder)) }

@@ -4,7 +4,7 @@ import JSON
 package import SignalStore
 
 extension Commands {
-  /// Compiles the text of a formula and says what it reads.
+  /// Compiles the text of a formula and determines which properties it reads.
   func formula(_ source: String) throws(Problem) -> Formula { try configuration.formula(source) }
 }
 
@@ -12,10 +12,10 @@ extension Commands {
 extension LiveConfiguration {
   private static let formulaEnvironment = CELEnvironment(variables: [CELVariable(lookup: "properties")])
 
-  /// How many bytes of JSON are parsed, or written, in the time of one unit of a ``FormulaBudget``.
+  /// Bytes of JSON that are parsed, or written, in the time of one unit of a ``FormulaBudget``.
   private static var inputBytesPerUnit: Int { 6 }
 
-  /// Compiles the text of a formula and says what it reads.
+  /// Compiles the text of a formula and determines which properties it reads.
   func formula(_ source: String) throws(Problem) -> Formula {
     let program: Program
     do throws(CELError) {
@@ -26,7 +26,7 @@ extension LiveConfiguration {
     return try formula(program)
   }
 
-  /// Compiles the text of a formula that was kept.
+  /// Compiles the text of a stored formula.
   package func keptFormula(_ source: String) throws(FormulaError) -> Formula {
     do throws(Problem) {
       return try formula(source)
@@ -59,12 +59,12 @@ extension LiveConfiguration {
   private static func compute(
     _ program: Program, _ inputs: [StoredValue?], limits: JSONLimits, _ budget: inout FormulaBudget
   ) -> Formula.Result {
-    // Each is parsed when it is used, and paid for in any case.
+    // Each is parsed on use, and charged in any case.
     budget.units -= inputs.reduce(0) { $0 + ($1?.value.bytes.count ?? 0) } / inputBytesPerUnit
     if budget.isUsedUp { return .failure("") }
     var activation = Activation()
     activation.lookup = { key in
-      // There are few, and strings are told apart by bytes.
+      // A linear search, as there are few; strings are distinguished by their bytes.
       guard let place = program.lookupKeys.firstIndex(where: { $0.utf8.elementsEqual(key.utf8) }) else { return nil }
       return inputs[place].map { JSONTree($0.value) }
     }

@@ -2,9 +2,9 @@
 import JSON
 import SignalStore
 
-/// Patches: a value made of the one that is there.
+/// Patches: a new value computed from the present one.
 extension Commands {
-  /// Sets a property to what a patch makes of its value; tried again when others are faster.
+  /// Sets a property to the result of applying a patch to its value; retried after a concurrent change.
   func patch(_ request: PatchRequest, as caller: Caller) throws(Problem) -> OperationResult {
     switch request.patch {
     case .merge(let document):
@@ -32,7 +32,7 @@ extension Commands {
     }
   }
 
-  /// Holds what a merge has made to the limits of a value.
+  /// Checks the result of a merge against the limits of a value.
   private func held(_ value: JSONText) throws(Problem) -> JSONText {
     do {
       return try JSONText(validating: value.bytes, limits: configuration.values)
@@ -61,7 +61,7 @@ extension Commands {
 }
 
 extension LiveConfiguration {
-  /// What a JSON Patch may cost.
+  /// The work that a JSON Patch may cost.
   fileprivate var patchLimits: JSONPatch.Limits {
     JSONPatch.Limits(operations: limits.patchOperations, work: limits.patchWork, result: values)
   }

@@ -2,9 +2,9 @@
 import JSON
 import SignalStore
 
-/// What a refusal of the store is to a client.
+/// Translates refusals of the store into problems.
 extension Commands {
-  /// - Parameter inTransaction: Whether to say which operation it was.
+  /// - Parameter inTransaction: Whether to name the operation.
   func problem(_ error: StoreError, inTransaction: Bool) -> Problem {
     func refusal(_ code: Problem.Code, _ operation: Int) -> Problem {
       var problem = Problem(code, error.description)
@@ -41,14 +41,14 @@ extension Commands {
     }
   }
 
-  /// - Parameter revision: The store's, at which there was none.
+  /// - Parameter revision: The store's revision at which the property did not exist.
   func notFound(_ path: PropertyPath, at revision: Revision) -> Problem {
     var problem = Problem(.notFound, "There is no property at \"\(path)\".")
     problem.cursor = cursor(revision)
     return problem
   }
 
-  /// What is there, for a condition that failed.
+  /// The current value, for a condition that failed.
   func currentText(_ stored: StoredValue) -> JSONText {
     var text: [UInt8] = Array(#"{"value":"#.utf8)
     text.appendJSON(stored.value)

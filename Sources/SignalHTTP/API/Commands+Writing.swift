@@ -2,15 +2,15 @@
 import JSON
 import SignalStore
 
-/// Writes under conditions, wherever they come from.
+/// Conditional writes, for all protocols.
 ///
-/// An expression is evaluated without the store's lock; the write then demands that what it saw is still there, and is
-/// tried again when it is not. Each time, somebody else has succeeded.
+/// An expression is evaluated without the store's lock; the write is then conditional on the values that were read, and
+/// retried when they have changed. Each retry means that another writer has succeeded.
 extension Commands {
-  /// Attempts to write what others keep changing; then the client is told to come back.
+  /// Attempts to write a property under concurrent changes; then the client is asked to retry later.
   static var writeAttempts: Int { 100 }
 
-  /// Sets a property, whatever it is.
+  /// Sets a property unconditionally.
   func set(_ path: PropertyPath, _ value: JSONText, as caller: Caller) throws(Problem) -> OperationResult {
     do {
       return try store.set(path, value)
@@ -37,14 +37,14 @@ extension Commands {
         request.path, request.condition, filter: request.filter, needsValue: operation.isDeletion, as: caller
       ) { _, _ in operation.action }
     }
-    // To delete what is not there is no success for those who asked for it, unlike for a transaction.
+    // Deleting a missing property is an error for a single request, unlike in a transaction.
     guard result.outcome != .unchanged || !operation.isDeletion else {
       throw notFound(request.path, at: result.revision)
     }
     return result
   }
 
-  /// The write as the store takes it.
+  /// The write in the form that the store takes.
   func operation(of request: OperationRequest) throws(Problem) -> PropertyStore.Operation {
     switch request.effect {
     case .apply(let action): PropertyStore.Operation(action, request.path, if: store.present(request.condition))
@@ -52,12 +52,12 @@ extension Commands {
     }
   }
 
-  /// Executes a write that depends on what is there: on an expression, or because it is made of the present value.
+  /// Executes a write that depends on the present value: on an expression, or because it is computed from it.
   ///
   /// - Parameters:
-  ///   - needsValue: Whether there is nothing to do where there is no value: that is `not_found` then, whatever the
-  ///     conditions say, which are judged only where the answer without them would be a success (RFC 9110 §13.2.1).
-  ///   - make: Makes the write of the present value, nil when there is none, and the revision of the store.
+  ///   - needsValue: Whether a missing value is answered with `not_found`, whatever the conditions are, which are
+  ///     evaluated only where the answer without them would be a success (RFC 9110 §13.2.1).
+  ///   - make: Computes the write from the present value, nil when there is none, and the revision of the store.
   func update(
     _ path: PropertyPath, _ condition: Condition, filter source: String?, needsValue: Bool = false,
     as caller: Caller,
@@ -82,7 +82,7 @@ extension Commands {
     throw contended
   }
 
-  /// Executes all writes as one change of the store, or none.
+  /// Executes all writes as one change of the store, or none of them.
   func execute(_ requests: [OperationRequest], as caller: Caller) throws(Problem) -> TransactionResult {
     var filters: [(index: Int, filter: Filter)] = []
     var operations: [PropertyStore.Operation] = []
@@ -115,14 +115,14 @@ extension Commands {
     throw contended
   }
 
-  /// An expression that can be judged of a property at rest.
+  /// Compiles an expression that can be evaluated for a stored property.
   func conditionFilter(_ source: String) throws(Problem) -> Filter {
     let filter = try self.filter(source)
     guard filter.isState else { throw Problem(.badFilter, "A condition can use path and value only.") }
     return filter
   }
 
-  /// What is there is still the same.
+  /// The condition that the value is unchanged.
   private func present(_ current: StoredValue?) -> Condition {
     current.map { .matches(Cursor(epoch: store.epoch, revision: $0.revision)) } ?? .absent
   }
@@ -144,7 +144,7 @@ extension PropertyStore.Operation {
 }
 
 extension Problem {
-  /// The same, about one operation of several.
+  /// The same problem, attributed to one operation of several.
   func of(operation: Int) -> Problem {
     var problem = self
     problem.operation = operation

@@ -3,22 +3,22 @@ import CEL
 import JSON
 import SignalStore
 
-/// Who asks for something.
+/// The origin of a command.
 struct Caller {
-  /// The connection, as the holder of what it sets with `"hold":true`; nil where nothing can be held.
+  /// The connection, as the holder of values that it sets with `"hold":true`; nil where nothing can be held.
   let holder: Holder?
 }
 
-/// The one door to the store for those who are connected: every verb, of whichever protocol, goes through here, as a
+/// The only access of clients to the store: every operation, of whichever protocol, goes through here, with a
 /// ``Caller``.
 ///
-/// Routes and sessions read requests and write answers, and have no store; what is told of changes comes from the hub.
-/// It knows no connection and no loop, and is used by one thread at a time.
+/// Routes and sessions parse requests and write answers, and have no store; changes are delivered by the hub. This
+/// class has no reference to a connection or loop, and is used by one thread at a time.
 final class Commands {
-  /// For the extensions of this type, and nobody else.
+  /// For extensions of this type only.
   let store: PropertyStore
   let configuration: LiveConfiguration
-  /// What properties were; nil when nothing is kept.
+  /// The history of values; nil when none is kept.
   private let series: (any SeriesSource)?
   private struct FilterKey: Hashable {
     let source: [UInt8]
@@ -27,7 +27,7 @@ final class Commands {
 
   /// Filters by their text, so that equal subscriptions compile once.
   ///
-  /// Emptied when full: they are cheap to make.
+  /// Emptied when full: they are cheap to recompile.
   private var filters: [FilterKey: Filter] = [:]
   private static let filterCacheLimit = 1024
 
@@ -37,33 +37,33 @@ final class Commands {
     self.series = series
   }
 
-  /// The same store with other limits.
+  /// Creates commands on the same store with other limits.
   convenience init(_ other: Commands, _ configuration: LiveConfiguration) {
     self.init(other.store, configuration, series: other.series)
   }
 
   // MARK: Reading
 
-  /// The name of the history that revisions count in.
+  /// The identity of the history to which revisions belong.
   var epoch: Epoch { store.epoch }
   /// The revision of the last change.
   var revision: Revision { store.revision }
-  /// Whether changes are told later than they are made.
+  /// Whether changes are delivered to subscribers later than they are made.
   var holdsBack: Bool { store.holdsBack }
-  /// Calls `body` with what is said of the durability of records: now, and then from whichever thread says it.
+  /// Calls `body` with the announced durability of records: now, and then from whichever thread announces it.
   func observeAnnouncements(_ body: @escaping @Sendable (Announcement) -> Void) -> Subscription {
-    // In this order: what is told in between comes twice, and the larger number counts.
+    // In this order: an announcement in between is received twice, and the larger number counts.
     let subscription = store.announced.subscribe(body)
     body(.durable(through: store.lastAnnounced))
     return subscription
   }
-  /// Asks for what was written to be durable soon.
+  /// Requests that what was written becomes durable soon.
   ///
-  /// - Returns: The record that has to be durable then.
+  /// - Returns: The record that has to become durable.
   func hurry() -> UInt64 { store.hurry() }
-  /// How the records of the store are kept; nil when a restart forgets everything.
+  /// How the records of the store are kept; nil when a restart loses everything.
   var storage: StorageStatus? { store.storage }
-  /// How many records the store has made.
+  /// The number of records that the store has created.
   var records: UInt64 { store.records }
   /// The limits of the store.
   var limits: StoreLimits { store.limits }
@@ -71,7 +71,7 @@ final class Commands {
   /// A point in the history.
   func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: store.epoch, revision: revision) }
 
-  /// The property at the path with these bytes, and the revision at which that was the answer; nothing is allocated.
+  /// The property at the path with these bytes, and the revision at which it was read; allocates nothing.
   func read(bytes path: Span<UInt8>, as caller: Caller) -> (value: StoredValue?, revision: Revision) {
     store.read(bytes: path)
   }
@@ -79,12 +79,12 @@ final class Commands {
   /// All properties as they are now.
   func snapshot(as caller: Caller) -> StoreSnapshot { store.snapshot() }
 
-  /// Refuses what the store could not keep; for what it does not judge itself.
+  /// Refuses writes that the store could not keep; for operations that the store does not check itself.
   func checkStorage() throws(Problem) {
     if let refusal = storage?.refusal { throw problem(.notKept(refusal), inTransaction: false) }
   }
 
-  /// Refuses to wait for what can never be durable.
+  /// Refuses to wait for records that can never become durable.
   func checkDurability() throws(Problem) {
     guard let storage else {
       throw Problem(
@@ -95,7 +95,7 @@ final class Commands {
 
   // MARK: Histories
 
-  /// What answers questions about what properties were.
+  /// The source of answers about past values.
   func history(as caller: Caller) throws(Problem) -> any SeriesSource {
     guard let series else {
       throw Problem(.noHistory, "This server keeps no history: that needs the settings data.dir and data.history.")
@@ -103,7 +103,7 @@ final class Commands {
     return series
   }
 
-  /// The revision that a cursor of this history names.
+  /// The revision of a cursor that belongs to this history.
   func revision(of cursor: Cursor) throws(Problem) -> Revision {
     let present = store.present(cursor)
     guard present.epoch == store.epoch else {
@@ -123,7 +123,7 @@ final class Commands {
     }
   }
 
-  /// Sets a timer, or changes the one that is there.
+  /// Sets a timer, or changes the existing one.
   func setTimer(
     _ path: PropertyPath, _ schedule: TimerSchedule, message: JSONText, as caller: Caller
   ) throws(Problem) -> (timer: StoreTimer, isNew: Bool) {
@@ -146,7 +146,7 @@ final class Commands {
     guard store.timers.remove(path) else { throw noTimer(path) }
   }
 
-  /// Up to `limit` timers whose paths match, in path order, from behind `after` on.
+  /// Up to `limit` timers whose paths match, in path order, starting after `after`.
   func timers(match patterns: [PathPattern], after: PropertyPath?, limit: Int, as caller: Caller) -> [StoreTimer] {
     store.timers.list(match: patterns, after: after, limit: limit)
   }
@@ -155,22 +155,22 @@ final class Commands {
 
   // MARK: Holders
 
-  /// A caller that can hold properties, until it is released.
+  /// Creates a caller that can hold properties, until it is released.
   func makeHoldingCaller() -> Caller { Caller(holder: store.makeHolder()) }
 
   // MARK: Filters
 
-  /// The limits of an expression that is a filter or a condition, which are those of all but for what one evaluation may
-  /// cost.
+  /// The limits of an expression used as a filter or a condition: those of all expressions, except for the budget of
+  /// one evaluation.
   var filterLimits: CELLimits {
     var limits = configuration.expressions
     limits.budget = min(limits.budget, configuration.limits.filterBudget)
     return limits
   }
 
-  /// Compiles a filter, or finds it among those of before.
+  /// Compiles a filter, or finds it in the cache.
   func filter(_ source: String, of topic: Topic = .properties) throws(Problem) -> Filter {
-    // By bytes: equal strings may be written in different ones, which expressions tell apart.
+    // By bytes: strings that compare equal may be encoded differently, which expressions distinguish.
     let key = FilterKey(source: Array(source.utf8), topic: topic)
     if let filter = filters[key] { return filter }
     let filter: Filter

@@ -2,21 +2,21 @@
 import JSON
 import SignalStore
 
-/// How a client asks for its events, before it is known what it gets (`docs/protocol.md` §3.2).
+/// The delivery that a client asks for, before the server's limits are applied (`docs/protocol.md` §3.2).
 ///
-/// It has two forms: members of a `subscribe` command, and parameters of `/events`.
+/// It is parsed from the members of a `subscribe` command or from the parameters of `/events`.
 struct DeliveryRequest {
   var mode: DeliveryOptions.Mode?
   var maxRate: Double?
   var deadband: Deadband?
-  /// How many events are wanted.
+  /// The number of events wanted.
   var take: Int?
   var fields: EventFields?
   var pointer: JSONPointer?
   /// Seconds of silence before a bookmark.
   var bookmark: Double?
 
-  /// Whether the answer says what was granted.
+  /// Whether the answer states what was granted.
   var asksForDelivery: Bool { mode != nil || maxRate != nil || deadband != nil }
 
   init() {}
@@ -28,7 +28,7 @@ struct DeliveryRequest {
       maxRate = try Self.rate(try delivery.number("maxRate"))
       deadband = try delivery.deadband("deadband")
       try delivery.end()
-      // Asked for with nothing in it: what is granted is told all the same.
+      // An empty object: what is granted is stated nevertheless.
       if !asksForDelivery { mode = .auto }
     }
     take = try Self.take(try members.integer("take"))
@@ -73,7 +73,7 @@ struct DeliveryRequest {
     return number
   }
 
-  /// A number, or hundredths: `0.5`, `2%`.
+  /// Parses a number, or a percentage: `0.5`, `2%`.
   static func deadband(_ text: String) throws(Problem) -> Deadband? {
     let isShare = text.hasSuffix("%")
     guard let number = number(isShare ? String(text.dropLast()) : text), number.isFinite, number >= 0,
@@ -103,7 +103,7 @@ struct DeliveryRequest {
   private static func pointer(_ text: String) throws(Problem) -> JSONPointer? {
     do throws(JSONPointer.ParseError) {
       let pointer = try JSONPointer(text)
-      // The whole value is what there is without one.
+      // An empty pointer means the whole value, as without one.
       return pointer.count == 0 ? nil : pointer
     } catch {
       let position = if case .badEscape(let offset) = error { offset } else { 0 }
@@ -119,7 +119,7 @@ struct DeliveryRequest {
     return seconds
   }
 
-  /// A number as JSON writes it; nil when the text is none.
+  /// Parses a number as JSON writes it; nil when the text is not one.
   static func number(_ text: String) -> Double? {
     guard let text = try? JSONText(validating: text) else { return nil }
     let tree = JSONTree(text)
@@ -127,7 +127,7 @@ struct DeliveryRequest {
   }
 
   private static func integer(_ text: String) -> Int {
-    // What is no such number is refused like 0.
+    // Text that is not such a number is refused like 0.
     guard let number = Int(text), number > 0, number < 1 << 53, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else {
       return 0
     }
@@ -135,10 +135,10 @@ struct DeliveryRequest {
   }
 }
 
-/// What of a request is granted, within the limits of the server.
+/// The delivery that is granted, within the limits of the server.
 struct GrantedDelivery {
   let delivery: DeliveryOptions
-  /// Nanoseconds; nil is the server's own.
+  /// Nanoseconds; nil is the server's default.
   let bookmark: UInt64?
 
   init(_ request: DeliveryRequest, _ limits: LiveLimits) {
@@ -154,7 +154,7 @@ struct GrantedDelivery {
     }
   }
 
-  /// Appends what was granted of what was asked for, as members.
+  /// Appends what was granted of the requested delivery, as members.
   func append(_ request: DeliveryRequest, to text: inout [UInt8]) {
     if request.asksForDelivery {
       text.append(literal: #","delivery":{"mode":""#)
@@ -182,7 +182,7 @@ struct GrantedDelivery {
     }
   }
 
-  /// Without the fraction that a whole number does not have.
+  /// Appends a number, without a fraction if it is a whole number.
   private static func append(_ number: Double, to text: inout [UInt8]) {
     if let whole = Int(exactly: number), whole.magnitude < 1 << 53 {
       text.appendJSON(whole)

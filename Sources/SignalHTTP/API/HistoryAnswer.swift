@@ -2,20 +2,20 @@
 import JSON
 import SignalStore
 
-/// How an answer about what a property was is written.
+/// The format of an answer about past values.
 struct HistoryFormat: Sendable {
   enum Kind: Sendable {
     case json, lines, csv
   }
 
   let kind: Kind
-  /// The name of the history that revisions count in.
+  /// The identity of the history to which revisions belong.
   let epoch: Epoch
 
   /// The media types in the order of the kinds.
   static let mediaTypes: [StaticString] = ["application/json", "application/x-ndjson", "text/csv"]
 
-  /// The kind whose media type has a place among ``mediaTypes``.
+  /// The kind whose media type is at an index of ``mediaTypes``.
   init(_ place: Int, _ epoch: Epoch) {
     kind = [.json, .lines, .csv][place]
     self.epoch = epoch
@@ -30,13 +30,13 @@ struct HistoryFormat: Sendable {
   }
 }
 
-/// An answer about what a property was, as text.
+/// An answer about past values, as text.
 struct HistoryAnswer: Sendable {
-  /// The last record of the store that it tells of.
+  /// The last record of the store that it includes.
   let record: UInt64
   private let format: HistoryFormat
   private let through: Cursor
-  /// Where the next page begins, as `from` takes it.
+  /// The start of the next page, as the parameter `from` takes it.
   private let next: String?
   private let text: [UInt8]
 
@@ -129,7 +129,7 @@ struct HistoryAnswer: Sendable {
   }
 }
 
-/// Writes rows: arrays within an array, objects on lines of their own, or lines of CSV (RFC 4180).
+/// Writes rows: as arrays in an array, as objects on lines of their own, or as lines of CSV (RFC 4180).
 private struct RowWriter {
   let kind: HistoryFormat.Kind
   let columns: [StaticString]
@@ -186,7 +186,7 @@ private struct RowWriter {
     text.appendJSON(number)
   }
 
-  /// Nothing for a value that is too long to be kept.
+  /// Writes nothing for a value that was too long to be kept.
   mutating func append(_ value: SeriesValue?) {
     guard let value, !value.text.isEmpty else { return appendNothing() }
     next()
@@ -214,7 +214,7 @@ private struct RowWriter {
     if kind != .csv { text.append(literal: "null") }
   }
 
-  /// What comes before a column.
+  /// Writes what precedes the value of a column.
   private mutating func next() {
     if column > 0 { text.append(UInt8(ascii: ",")) }
     if kind == .lines {

@@ -2,23 +2,23 @@
 import SignalStore
 import Synchronization
 
-/// The requests of one loop for what properties were (`docs/protocol.md` §2.11).
+/// The requests of one loop for past values (`docs/protocol.md` §2.11).
 ///
-/// Neither the loop nor the store waits for them: they are answered on a thread of the history's own, which also writes the
-/// text, and their connections wait as for anything else.
+/// Neither the loop nor the store waits for them: they are answered on the history's own thread, which also writes the
+/// text, while their connections wait as for any late answer.
 final class HistoryRequests: TurnParticipant {
   private let replies: HistoryReplies
   private let willAnswer: (UInt64) -> Void
   private var waits: [UInt64: HistoryWait] = [:]
   private var lastID: UInt64 = 0
 
-  /// - Parameter willAnswer: Called with the last record of the store that an answer tells of, before it is written.
+  /// - Parameter willAnswer: Called with the last record of the store that an answer includes, before it is written.
   init(loop: isolated EventLoop, willAnswer: @escaping (UInt64) -> Void) {
     replies = HistoryReplies { [weak loop] in loop?.wake() }
     self.willAnswer = willAnswer
   }
 
-  /// Asks, and makes the wait for the answer.
+  /// Submits a query, and creates the wait for its answer.
   func begin(
     _ query: SeriesQuery, of source: any SeriesSource, _ format: HistoryFormat, _ responder: HTTPResponder
   ) -> any RequestWait {
@@ -79,7 +79,7 @@ private final class HistoryWait: RequestWait {
   }
 }
 
-/// Says to another thread that nobody waits any more.
+/// Signals to another thread that a request has been abandoned.
 private final class AbandonedMark: Sendable {
   private let isSet = Atomic(false)
 
@@ -88,7 +88,7 @@ private final class AbandonedMark: Sendable {
   func set() { isSet.store(true, ordering: .relaxed) }
 }
 
-/// Answers on their way from another thread to one loop; there are never more than requests.
+/// Passes answers from another thread to one loop; there are never more than requests.
 private final class HistoryReplies: Sendable {
   typealias Reply = (id: UInt64, result: Result<HistoryAnswer, SeriesRefusal>)
 
@@ -111,7 +111,7 @@ private final class HistoryReplies: Sendable {
 }
 
 extension Problem {
-  /// Why a question about what a property was has no answer.
+  /// The problem for a query about past values that was refused.
   fileprivate init(_ refusal: SeriesRefusal) {
     switch refusal {
     case .notKept: self.init(.noHistory, "No rule of the setting data.history keeps this property.")

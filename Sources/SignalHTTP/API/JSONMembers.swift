@@ -2,36 +2,36 @@
 import JSON
 import SignalStore
 
-/// The members of one object of a message, taken by name; what is left over at the end is refused by name.
+/// The members of one object of a message, taken by name; any that are left at the end are refused by name.
 ///
 /// Names are compared by their bytes.
 struct JSONMembers {
   let tree: JSONTree
   private var members: [(key: JSONTree.Node, value: JSONTree.Node)] = []
-  /// What the members belong to, for sentences: "a subscribe command".
+  /// What the members belong to, for messages: "a subscribe command".
   private let subject: String
 
-  /// More names than any object of the protocol has: among so many there is one that nobody takes.
+  /// More names than any object of the protocol has: an object with that many has an unknown one.
   private static let nameLimit = 32
 
-  /// Opens an object; nil when the node is none.
+  /// Opens an object; nil when the node is not one.
   ///
-  /// Members behind too many names are not looked at: the object is refused for its names already, and a search for
-  /// each of a hundred thousand among all before it would hold up the loop.
+  /// Members after too many names are not examined: the object is refused for its names already, and comparing each of
+  /// a hundred thousand with all before it would stall the loop.
   init?(_ tree: JSONTree, _ node: JSONTree.Node, of subject: String) {
     guard tree.kind(of: node) == .object else { return nil }
     self.tree = tree
     self.subject = subject
     for key in tree.keys(of: node) {
       guard let value = tree.value(ofKey: key) else { continue }
-      // Of several with the same name the last counts.
+      // Of several members with the same name the last counts.
       tree.withUTF8(of: key) { name in members.removeAll { tree.string($0.key, equals: name) == true } }
       members.append((key, value))
       if members.count > Self.nameLimit { break }
     }
   }
 
-  /// Reads a text that is to be an object.
+  /// Parses a text that has to be an object.
   init(reading text: Span<UInt8>, within limits: JSONLimits, of subject: String) throws(Problem) {
     let tree: JSONTree
     do throws(JSONError) {
@@ -67,7 +67,7 @@ struct JSONMembers {
     return bool
   }
 
-  /// An integer that survives in every JSON implementation: 0 to 2^53-1.
+  /// An integer that every JSON implementation represents exactly: 0 to 2^53-1.
   mutating func integer(_ name: String) throws(Problem) -> Int? {
     guard let node = take(name) else { return nil }
     guard let number = tree.int64(node), number >= 0, number < 1 << 53 else {
@@ -76,7 +76,7 @@ struct JSONMembers {
     return Int(number)
   }
 
-  /// A number, as the nearest that a `Double` can hold.
+  /// A number, rounded to the nearest `Double`.
   mutating func number(_ name: String) throws(Problem) -> Double? {
     guard let node = take(name) else { return nil }
     guard let number = tree.double(node) else { throw wrong(name, "a number") }
@@ -104,7 +104,7 @@ struct JSONMembers {
     return members
   }
 
-  /// A number, or a share in a string.
+  /// A number, or a percentage in a string.
   mutating func deadband(_ name: String) throws(Problem) -> Deadband? {
     guard let node = take(name) else { return nil }
     switch tree.kind(of: node) {
@@ -115,10 +115,10 @@ struct JSONMembers {
     }
   }
 
-  /// A value as it stands in the message.
+  /// A value as it is written in the message.
   mutating func value(_ name: String) -> JSONText? { take(name).map { tree.text(of: $0) } }
 
-  /// A value that is to be kept, held to the limits of values: the message around it may be larger.
+  /// A value that is to be stored, held to the limits of values: the message around it may be larger.
   mutating func value(_ name: String, within limits: JSONLimits) throws(Problem) -> JSONText? {
     guard let node = take(name) else { return nil }
     guard tree.range(of: node).count <= limits.bytes else {
@@ -188,7 +188,7 @@ struct JSONMembers {
     return patterns
   }
 
-  /// Refuses what nobody took.
+  /// Refuses members that have not been taken.
   func end() throws(Problem) {
     guard let left = members.first else { return }
     throw Problem(.unknownMember, "\(sentenceSubject) has no member \"\(tree.string(left.key) ?? "")\".")

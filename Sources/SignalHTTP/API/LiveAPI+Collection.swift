@@ -32,7 +32,7 @@ extension LiveAPI {
     return answer(with: page, &response, responder, on: loop)
   }
 
-  /// Answers now what one slice of work is enough for, and the rest when it is done.
+  /// Answers now if one slice of work is enough, otherwise when the work is done.
   func answer(
     with work: any RequestWork, _ response: inout ResponseWriter, _ responder: HTTPResponder,
     on loop: isolated EventLoop
@@ -71,7 +71,7 @@ extension LiveAPI {
     response.end(text)
   }
 
-  /// What a URL can say of a subscription.
+  /// The subscription options that a URL can contain.
   static let subscriptionParameters = [
     "match", "signals", "demand", "where", "initial", "since", "exit", "oldValue", "mode", "maxRate", "deadband",
     "take",
@@ -82,7 +82,8 @@ extension LiveAPI {
   func openEvents(
     _ head: borrowing RequestHead, _ response: inout ResponseWriter
   ) throws(APIError) -> Disposition {
-    // A key without an upgrade is a handshake that a proxy has cut: refused, where a stream of events would be no answer.
+    // A key without an upgrade is a handshake damaged by a proxy: refused, as an event stream would be the wrong
+    // answer.
     let isWebSocket = (head.wantsUpgrade || head.has(.secWebSocketKey)) && head.knownMethod == .get
     let query = try Query(head, Self.subscriptionParameters + (isWebSocket ? ["batch"] : []))
     let isBatched = isWebSocket ? try query.bool("batch") ?? false : false
@@ -108,7 +109,7 @@ extension LiveAPI {
     response.begin(.ok)
     response.field("Content-Type", "text/event-stream")
     response.field("Cache-Control", "no-store")
-    // Some proxies collect a response before they pass it on, unless they are told.
+    // Some proxies buffer a response before they pass it on, unless asked not to.
     response.field("X-Accel-Buffering", "no")
     if head.knownMethod == .head {
       response.endAsStream()
@@ -117,7 +118,7 @@ extension LiveAPI {
     return .eventStream(EventStreamSession(service, first))
   }
 
-  /// The subscription that the query asks for, if it does.
+  /// The subscription that the query asks for, if any.
   private func firstSubscription(_ query: Query, _ resumption: Cursor?) throws(APIError) -> CheckedSubscription? {
     if query.has("demand") {
       try query.refuse(allBut: ["demand", "batch"], "a subscription to demand")

@@ -3,7 +3,7 @@ import CEL
 import JSON
 import SignalStore
 
-/// What an expression means to the server: `POST /expressions/explain` (`docs/protocol.md` §2.8).
+/// Explains how the server understands an expression: `POST /expressions/explain` (`docs/protocol.md` §2.8).
 extension LiveAPI {
   func explain(
     _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
@@ -30,7 +30,7 @@ extension LiveAPI {
     return .answered
   }
 
-  /// Says what can be said without a property, and returns the filter when it can be tried on some.
+  /// Writes what can be determined without a property, and returns the filter when it can be tried on some.
   private func explainFilter(_ request: ExplainRequest, to text: inout [UInt8]) -> Filter? {
     let filter: Filter
     do throws(CELError) {
@@ -94,7 +94,7 @@ extension LiveAPI {
     appendWarnings(program.warnings, in: program.source, to: &text)
   }
 
-  /// The member of what is allowed and probably not meant; none when there is nothing.
+  /// Appends the member with warnings about what is allowed but probably not meant, if there are any.
   private func appendWarnings(_ warnings: [CELWarning], in source: String, to text: inout [UInt8]) {
     guard !warnings.isEmpty else { return }
     text.append(literal: #","warnings":["#)
@@ -128,7 +128,7 @@ extension LiveAPI {
   }
 }
 
-/// What a filter says of the properties that there are.
+/// Evaluates a filter for the existing properties.
 private final class FilterTrial: RequestWork {
   private struct Progress {
     let cursor: Cursor
@@ -144,11 +144,11 @@ private final class FilterTrial: RequestWork {
   private let patterns: [PathPattern]
   private let commands: Commands
   private let caller: Caller
-  /// Properties that are looked at.
+  /// The number of properties to examine.
   private let properties: Int
-  /// What has been said before.
+  /// The part of the explanation that is already written.
   private let explanation: [UInt8]
-  /// nil before it has begun.
+  /// nil before the work has begun.
   private var progress: Progress?
 
   init(
@@ -221,9 +221,9 @@ private final class FilterTrial: RequestWork {
 /// The body of `POST /expressions/explain`.
 private struct ExplainRequest {
   let expression: String
-  /// Whether it is the formula of a computed property, and not a filter.
+  /// Whether it is the formula of a computed property, not a filter.
   let isFormula: Bool
-  /// Whose properties a filter is tried on.
+  /// The patterns of the properties on which a filter is tried.
   let patterns: [PathPattern]
 
   init(_ body: Span<UInt8>, _ configuration: LiveConfiguration) throws(Problem) {

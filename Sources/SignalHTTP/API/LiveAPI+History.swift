@@ -2,7 +2,7 @@
 import JSON
 import SignalStore
 
-/// What a property was: `/history/{path}` (`docs/protocol.md` §2.11).
+/// Past values of a property: `/history/{path}` (`docs/protocol.md` §2.11).
 extension LiveAPI {
   func getHistory(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ responder: HTTPResponder, as caller: Caller,
@@ -25,17 +25,17 @@ extension LiveAPI {
   }
 }
 
-/// The parameters of a request for what a property was.
+/// The parameters of a request for past values.
 struct HistoryRequest {
-  /// Rows of a page when the client names no number, and at most.
+  /// Rows of a page, both the maximum and the default.
   static let defaultLimit = 1000
   static let mostRows = 10_000
-  /// How long a bucket can be, in milliseconds: 1 s to 366 days.
+  /// Permitted lengths of a bucket, in milliseconds: 1 s to 366 days.
   static let steps: ClosedRange<Int64> = 1000...366 * 86_400_000
-  /// How far back it begins when the client does not say.
+  /// The default length of the queried interval.
   static let defaultLength = Duration.seconds(86_400)
 
-  /// A bound as it was written.
+  /// A bound of the interval as it was written.
   private enum Bound {
     case time(Timestamp)
     case ago(Duration)
@@ -78,7 +78,7 @@ struct HistoryRequest {
     }
   }
 
-  /// What is asked at a moment.
+  /// The query, with its times resolved at a moment.
   func question(_ path: PropertyPath, now: Timestamp, bytes: Int) throws(Problem) -> SeriesQuery {
     let (from, to) = (from.place(now), to?.place(now))
     switch (from, to) {
@@ -118,10 +118,10 @@ struct HistoryRequest {
 }
 
 extension Duration {
-  /// Whole milliseconds, as far as they fit.
+  /// Whole milliseconds, limited to what fits.
   fileprivate var milliseconds: Int64 {
     let (seconds, attoseconds) = components
-    // Twelve digits of days are as many seconds as fit sixteen digits.
+    // Twelve digits of days amount to as many seconds as fit sixteen digits.
     return min(seconds, 1 << 52) * 1000 + attoseconds / 1_000_000_000_000_000
   }
 }

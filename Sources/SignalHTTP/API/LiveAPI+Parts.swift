@@ -2,10 +2,10 @@
 import JSON
 import SignalStore
 
-/// What the routes have in common: paths, values, validators, and turning errors into refusals.
+/// Helpers shared by the routes: paths, values, validators, and conversion of errors to refusals.
 extension LiveAPI {
   func read(_ encoded: ByteView, as caller: Caller) throws(APIError) -> (value: StoredValue?, revision: Revision) {
-    // A path without an escape is looked up as it stands: nothing is allocated, and what is no path is not found.
+    // A path without escapes is looked up as it is: nothing is allocated, and an invalid path is simply not found.
     if encoded.firstIndex(of: UInt8(ascii: "%")) == nil {
       let (value, revision) = encoded.withSpan { service.commands.read(bytes: $0, as: caller) }
       if value != nil { return (value, revision) }
@@ -24,7 +24,7 @@ extension LiveAPI {
     }
   }
 
-  /// Whether the answer is to wait until what it tells is durable (`?sync=true`).
+  /// Whether the answer waits until the state that it reports is durable (`?sync=true`).
   func isSynced(_ query: Query) throws(APIError) -> Bool {
     guard try query.bool("sync") == true else { return false }
     try problem { () throws(Problem) in try service.commands.checkDurability() }
@@ -54,7 +54,7 @@ extension LiveAPI {
     }
   }
 
-  /// - Parameter revision: The store's, for which the value was read.
+  /// - Parameter revision: The store's revision at which the value was read.
   func part(of value: JSONText, _ pointer: String, at revision: Revision) throws(APIError) -> JSONText {
     let parsed: JSONPointer
     do throws(JSONPointer.ParseError) {
@@ -82,7 +82,7 @@ extension LiveAPI {
     response.field("ETag") { appendEntityTag(of: stored, to: &$0) }
   }
 
-  /// Whether a conditional field names the tag of a property, or of none; nil when there is no such field.
+  /// Whether a conditional field matches the tag of a property, or of a missing one; nil when there is no such field.
   func matches(
     _ field: KnownField, _ head: borrowing RequestHead, _ found: StoredValue?,
     _ comparison: RequestHead.TagComparison
@@ -107,7 +107,7 @@ extension LiveAPI {
     }
   }
 
-  /// A point in the store's history.
+  /// A cursor of the store's history.
   func cursor(_ revision: Revision) -> Cursor { service.commands.cursor(revision) }
 
   func isModified(_ stored: StoredValue, _ head: borrowing RequestHead) -> Bool {
@@ -115,7 +115,7 @@ extension LiveAPI {
     return stored.time.seconds > date.secondsSinceEpoch
   }
 
-  /// The date in a conditional field; one that cannot be read is as if it were not there (RFC 9110 §13.1.3, §13.1.4).
+  /// The date in a conditional field; one that cannot be parsed is ignored (RFC 9110 §13.1.3, §13.1.4).
   func date(_ field: KnownField, _ head: borrowing RequestHead) -> HTTPDate? {
     head[field].flatMap { HTTPDate($0, now: HTTPDate(secondsSinceEpoch: wallClockSeconds())) }
   }
@@ -130,7 +130,7 @@ extension LiveAPI {
     appendRevision(revision, &response)
   }
 
-  /// A cache asks each time whether what it has is still true; left to itself it would guess for how long (RFC 9111 §4.2.2).
+  /// Makes caches revalidate each time; otherwise they would guess a lifetime (RFC 9111 §4.2.2).
   func appendCacheControl(_ response: inout ResponseWriter) { response.field("Cache-Control", "no-cache") }
 
   func appendRevision(_ revision: Revision, _ response: inout ResponseWriter) {

@@ -2,7 +2,7 @@
 import JSON
 import SignalStore
 
-/// `PATCH /properties/{path}`: a value made of the one that is there (`docs/protocol.md` §2.1, "Patches").
+/// `PATCH /properties/{path}`: a new value computed from the present one (`docs/protocol.md` §2.1, "Patches").
 extension LiveAPI {
   func patchProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
@@ -43,7 +43,7 @@ enum ValuePatch: Equatable {
   /// The media types, as `Accept-Patch` lists them (RFC 5789 §3.1).
   static let mediaTypes: StaticString = "application/merge-patch+json, application/json-patch+json"
 
-  /// Reads the body of a request by its media type.
+  /// Parses the body of a request by its media type.
   init(_ head: borrowing RequestHead, _ body: RequestBody, _ configuration: LiveConfiguration) throws(APIError) {
     var type: MediaType?
     do throws(HTTPParseError) {
@@ -58,7 +58,7 @@ enum ValuePatch: Equatable {
       throw .problem(problem)
     }
     let body = try body.read()
-    // Two levels stand around a value in a JSON Patch.
+    // In a JSON Patch a value is nested two levels deep.
     let limits = configuration.texts(bytes: body.count, levels: 2)
     let text: JSONText
     do throws(JSONError) {
@@ -69,7 +69,7 @@ enum ValuePatch: Equatable {
     self = isMerge ? .merge(text) : .operations(text)
   }
 
-  /// Takes `merge` or `operations` out of a command.
+  /// Takes `merge` or `operations` from a command.
   init(_ members: inout JSONMembers) throws(Problem) {
     let merge = members.value("merge")
     let operations = members.value("operations")

@@ -20,19 +20,19 @@ extension LiveAPI {
     let (found, revision) = try read(encoded, as: caller)
     let path = if let found { found.path } else { try propertyPath(encoded) }
     if asksForWatchers {
-      // Also when there is no such property: whoever provides it wants to know before it sets it.
+      // Also when there is no such property: a provider wants to know the number before it sets the property.
       response.addCommonField("Signal-Watchers") { $0.append(decimal: service.hub.watchers.count(path)) }
     }
     try answerProperty(path, found, revision, pointer, head, &response)
     return .answered
   }
 
-  /// Answers with the property, or with why not.
+  /// Answers with the property, or with the reason why not.
   func answerProperty(
     _ path: PropertyPath, _ found: StoredValue?, _ revision: Revision, _ pointer: String?,
     _ head: borrowing RequestHead, _ response: inout ResponseWriter
   ) throws(APIError) {
-    // RFC 9110 §13.2.1: conditions are judged only where the answer without them would be a success.
+    // RFC 9110 §13.2.1: conditions are evaluated only where the answer without them would be a success.
     guard let found else { throw .problem(service.commands.notFound(path, at: revision)) }
     let value = if let pointer { try part(of: found.value, pointer, at: revision) } else { found.value }
     // RFC 9110 §13.2.2: If-Match or, without it, If-Unmodified-Since; then If-None-Match or, without it,
@@ -65,7 +65,7 @@ extension LiveAPI {
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
     let isSynced = try isSynced(query)
-    // RFC 9110 §9.3.4: most likely a part of a value that is put by mistake as if it were all of it.
+    // RFC 9110 §9.3.4: most likely a partial value that is sent by mistake as if it were complete.
     guard !head.has(.contentRange) else { throw .problem(Problem(.partialContent, "Content-Range is not taken.")) }
     let isFormula = head[.contentType].map(isFormulaType) ?? false
     let (condition, filter) = try conditions(head, query, body)
@@ -76,7 +76,7 @@ extension LiveAPI {
     response.begin(result.outcome == .created ? .created : .noContent)
     appendRevision(result.revision, &response)
     if let expires = result.value?.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
-    // RFC 9110 §9.3.4: only when the value was kept byte for byte as it came.
+    // RFC 9110 §9.3.4: only when the value was stored byte for byte as received.
     if let stored = result.value, !isFormula, stored.value.bytes.count == count {
       appendEntityTag(of: stored, &response)
     }
@@ -85,7 +85,7 @@ extension LiveAPI {
     response.endWithoutBody()
   }
 
-  /// The action, and the bytes of the body.
+  /// The action, and the size of the body.
   private func set(_ query: Query, _ body: RequestBody) throws(APIError) -> (PropertyStore.Operation.Action, Int) {
     let always = try query.bool("always") ?? false
     let ttl = try query.duration("ttl")
@@ -105,7 +105,7 @@ extension LiveAPI {
     return (.define(try problem { () throws(Problem) in try service.commands.formula(source) }), body.count)
   }
 
-  /// Whether a `Content-Type` says that the body is an expression, with or without parameters.
+  /// Whether a `Content-Type` identifies the body as an expression, with or without parameters.
   private func isFormulaType(_ type: ByteView) -> Bool {
     let end = type.firstIndex(of: UInt8(ascii: ";")) ?? type.count
     return type[0..<end].trimmed.equalsIgnoringCase("application/cel")
@@ -127,7 +127,7 @@ extension LiveAPI {
 
   /// The conditions of a write.
   ///
-  /// The expression is compiled with the write, and before it only to refuse a request whose body has not come.
+  /// The expression is compiled with the write; earlier only to refuse a request before its body is sent.
   func conditions(
     _ head: borrowing RequestHead, _ query: Query, _ body: RequestBody
   ) throws(APIError) -> (Condition, filter: String?) {
@@ -144,7 +144,7 @@ extension LiveAPI {
     if head.has(.ifMatch), head.has(.ifNoneMatch) {
       throw .problem(Problem(.badCondition, "If-Match and If-None-Match exclude each other."))
     }
-    // RFC 9110 §13.2.2 judges both when there is no If-Match; a guard that one of them was to be is not dropped silently.
+    // RFC 9110 §13.2.2 evaluates both when there is no If-Match; neither guard may be dropped silently.
     if head.has(.ifNoneMatch), unmodifiedSince(head) != .any {
       throw .problem(Problem(.badCondition, "If-None-Match and If-Unmodified-Since exclude each other."))
     }
@@ -157,7 +157,7 @@ extension LiveAPI {
           isAny = true
           return
         }
-        // A weak tag never matches strongly, and a tag of another form is none of ours: neither is a cursor.
+        // A weak tag never matches strongly, and a tag of another form is not one of this server: neither is a cursor.
         guard !tag.isWeak || field == .ifNoneMatch else { return }
         let inner = tag.opaque[1..<tag.opaque.count - 1]
         if let cursor = inner.withSpan({ Cursor($0) }) { cursors.append(cursor) }
@@ -167,10 +167,10 @@ extension LiveAPI {
     return isAny ? .absent : .noneMatch(cursors)
   }
 
-  /// What `If-Unmodified-Since` demands (RFC 9110 §13.1.4).
+  /// The condition of `If-Unmodified-Since` (RFC 9110 §13.1.4).
   private func unmodifiedSince(_ head: borrowing RequestHead) -> Condition {
     guard let date = date(.ifUnmodifiedSince, head) else { return .any }
-    // The whole second, as the field knows no parts of it.
+    // Up to the end of the second, as the field has no fractions.
     return .unmodifiedSince(Timestamp(milliseconds: date.secondsSinceEpoch * 1000 + 999))
   }
 }

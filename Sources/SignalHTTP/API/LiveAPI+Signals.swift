@@ -14,7 +14,7 @@ extension LiveAPI {
     let isSynced = try isSynced(query)
     let remember = try query.bool("remember") ?? false
     let body = try body.read()
-    // Nothing is something to say here, too: the bell has rung.
+    // An empty body is a message, too, such as that of a doorbell.
     let message = body.count == 0 ? .null : try jsonValue(body)
     try problem { () throws(Problem) in
       try service.commands.send(SendRequest(path: path, message: message, remember: remember), as: caller)

@@ -24,7 +24,7 @@ extension LiveAPI {
     let (wait, found, revision, isMet) = service.waits.begin(
       path, PropertyWait.Condition(since: since, until: filter), atMost: time,
       answer: LateAnswer(self, responder, path, pointer: pointer), on: loop)
-    // One that has no time to wait waits to be judged.
+    // A wait with a timeout of zero still waits until its condition has been evaluated.
     if let wait { return .wait(wait, atMost: time > .zero ? time : service.responseTimeout) }
     answer(path, isMet, found, revision, pointer, head, &response)
     return .answered
@@ -49,7 +49,7 @@ extension LiveAPI {
   }
 }
 
-/// Answers a request when its wait is over, with the head that it had.
+/// Answers a request when its wait is over, with the saved head.
 private final class LateAnswer: WaitAnswer {
   private unowned let api: LiveAPI
   private let responder: HTTPResponder

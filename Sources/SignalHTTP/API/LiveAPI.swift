@@ -18,7 +18,7 @@ final class LiveAPI: RequestHandler {
     self.admission = admission
   }
 
-  /// One for the connections to come, with other limits; which hosts and origins are served changes for all.
+  /// Creates the API for new connections, with other limits; the served hosts and origins change for all.
   func successor(
     _ configuration: LiveConfiguration, _ limits: Limits, _ observer: (@Sendable (ServerEvent) -> Void)?,
     _ hosts: ServedHosts
@@ -28,7 +28,8 @@ final class LiveAPI: RequestHandler {
     return LiveAPI(LiveService(service, configuration: configuration, limits: limits, observer: observer), admission)
   }
 
-  /// Who is served at all; one for all requests of a loop, whichever limits their connections have.
+  /// The hosts and origins that are served; shared by all requests of a loop, whatever the limits of their connections
+  /// are.
   private final class Admission {
     var hosts: ServedHosts
     var origins: OriginPolicy
@@ -46,7 +47,7 @@ final class LiveAPI: RequestHandler {
     do throws(APIError) {
       try admit(head, &response)
       let route = try route(head)
-      // Also of a refusal, which may tell what is there.
+      // Also for a refusal, which may reveal the state of the store.
       defer { if route.tellsOfStore { service.noteDependence() } }
       return try answer(route, head, RequestBody(body), &response, responder, on: loop)
     } catch {
@@ -65,7 +66,7 @@ final class LiveAPI: RequestHandler {
       guard route.allows(head.knownMethod) else { throw notAllowed(head, route) }
       switch head.knownMethod {
       case .put, .patch, .post:
-        // Each of these reads the body, and so ends there.
+        // Each of these reads the body, which ends the call here.
         _ = try answer(route, head, .awaited, &response, responder, on: loop)
         preconditionFailure("A request with a body was answered without having read it.")
       default: return false
@@ -77,7 +78,7 @@ final class LiveAPI: RequestHandler {
     }
   }
 
-  /// Refuses what is meant for somebody else, and what a foreign page may not do.
+  /// Refuses requests for other hosts, and what a foreign page may not do.
   private func admit(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
     guard admission.hosts.contains(head.host) else {
       throw .problem(
@@ -158,10 +159,10 @@ final class LiveAPI: RequestHandler {
     response.allow(route.allowed)
   }
 
-  /// The fields of a request that the API reads and a page may set, so those that a preflight allows.
+  /// The request fields that the API reads and a page may set, and therefore those that a preflight allows.
   ///
-  /// What the browser sets by itself (`Origin`, `Host`, those of an upgrade) is not among them. A test compares them with
-  /// the fields that the sources of this folder name.
+  /// Fields that the browser sets itself (`Origin`, `Host`, those of an upgrade) are not included. A test compares the
+  /// list with the fields that the sources of this folder name.
   static let readFields: [KnownField] = [
     .accept, .contentEncoding, .contentRange, .contentType, .ifMatch, .ifModifiedSince, .ifNoneMatch,
     .ifUnmodifiedSince, .lastEventID,
@@ -209,7 +210,7 @@ final class LiveAPI: RequestHandler {
 }
 
 extension StorageRefusal? {
-  /// How the storage is, for `GET /health/ready`.
+  /// The state of the storage, for `GET /health/ready`.
   fileprivate var word: StaticString {
     switch self {
     case nil: "ok"
@@ -221,16 +222,16 @@ extension StorageRefusal? {
   }
 }
 
-/// Why a request is refused by the API.
+/// Why the API refuses a request.
 enum APIError: Error {
-  /// It breaks the syntax of RFC 9110 in a field that only the API reads; the connection goes on.
+  /// A field that only the API reads violates the syntax of RFC 9110; the connection continues.
   case request(HTTPParseError)
   case problem(Problem)
-  /// It is no refusal: whatever the head alone decides has been decided, and the body is to be asked for.
+  /// Not a refusal: the head alone does not decide the request, and the body is to be asked for.
   case bodyAwaited
 }
 
-/// A description of the interface for programs, as it is in the source.
+/// A machine-readable description of the interface, as it is in the source.
 private enum InterfaceDescription {
   case openAPI, asyncAPI, messages
 
@@ -244,14 +245,14 @@ private enum InterfaceDescription {
 
   var mediaType: StaticString {
     switch self {
-    // RFC 9512; what AsyncAPI is written in has no type of its own that is registered.
+    // RFC 9512; there is no registered type for AsyncAPI documents.
     case .openAPI, .asyncAPI: "application/yaml"
     case .messages: "application/schema+json"
     }
   }
 }
 
-/// What stands at a path.
+/// The route of a path.
 private enum Route {
   case property(ByteView)
   case signal(ByteView)
@@ -259,7 +260,7 @@ private enum Route {
   case history(ByteView)
   case list, timers, transactions, events, explain, live, ready
   case description(InterfaceDescription)
-  /// All of it: `OPTIONS *`.
+  /// The server as a whole: `OPTIONS *`.
   case server
 
   init?(_ path: ByteView) {
@@ -298,11 +299,11 @@ private enum Route {
     }
   }
 
-  /// Whether its answers depend on what the store has: probes have to be answered when nothing can be written.
+  /// Whether its answers depend on the state of the store: probes have to be answered when nothing can be written.
   var tellsOfStore: Bool {
     switch self {
     case .property, .signal, .timer, .timers, .list, .transactions, .explain, .events: true
-    // What is kept says itself up to where it goes.
+    // History answers determine themselves on which record they depend.
     case .history, .description, .live, .ready, .server: false
     }
   }
@@ -314,12 +315,12 @@ private enum Route {
 }
 
 extension ByteView {
-  /// What is behind a beginning; nil when it begins otherwise, or when nothing is behind.
+  /// The rest after a prefix; nil when the view does not begin with it, or nothing follows.
   fileprivate func dropping(_ beginning: StaticString) -> ByteView? {
     guard let end = PercentEncoding.end(of: beginning, in: self), end < count else { return nil }
     return self[end..<count]
   }
 
-  /// Whether it is this path, perhaps with unreserved characters percent-encoded.
+  /// Whether it is this path, possibly with unreserved characters percent-encoded.
   fileprivate func isEquivalent(to path: StaticString) -> Bool { PercentEncoding.end(of: path, in: self) == count }
 }

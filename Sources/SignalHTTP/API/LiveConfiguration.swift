@@ -3,7 +3,7 @@ public import CEL
 public import JSON
 public import SignalStore
 
-/// Bounds of the live service: what one client may ask of it.
+/// Limits of the live service: what one client may ask of it.
 public struct LiveLimits: Sendable, Equatable {
   /// Subscriptions of one WebSocket.
   ///
@@ -13,7 +13,7 @@ public struct LiveLimits: Sendable, Equatable {
   ///
   /// Default 32.
   public var patternsPerSubscription = 32
-  /// Properties of a page of the list when the client names no number.
+  /// Properties of a page of the list when the client does not specify a number.
   ///
   /// Default 100.
   public var listDefault = 100
@@ -23,15 +23,15 @@ public struct LiveLimits: Sendable, Equatable {
   public var listLimit = 1000
   /// Bytes after which a page of the list ends early.
   ///
-  /// Default 4 MiB; one property more may go over it.
+  /// Default 4 MiB; the last property may exceed it.
   public var listBytes = 4 << 20
-  /// Properties looked at for one page of the list, and for one piece of a snapshot, before others have their turn.
+  /// Properties examined for one page of the list, and for one piece of a snapshot, before other work is done.
   ///
   /// Default 10 000.
   public var turnProperties = 10_000
-  /// Bytes of a snapshot made at a time, as the socket takes them.
+  /// Bytes of a snapshot that are generated at a time, as the socket takes them.
   ///
-  /// Default 64 KiB; one property more may go over it.
+  /// Default 64 KiB; the last property may exceed it.
   public var snapshotBytes = 64 << 10
   /// Operations that a connection may register for its end.
   ///
@@ -41,26 +41,26 @@ public struct LiveLimits: Sendable, Equatable {
   ///
   /// Default 1000.
   public var patchOperations = JSONPatch.Limits().operations
-  /// Elements and members that the operations of one JSON Patch may pass, compare or move.
+  /// Elements and members that the operations of one JSON Patch may traverse, compare or move.
   ///
   /// Default 600 000, some milliseconds.
   public var patchWork = JSONPatch.Limits().work
-  /// What one evaluation of a filter or of a condition may cost, in the units of `CELLimits.budget`, which
-  /// bounds it as well, and formulas alone.
+  /// What one evaluation of a filter or of a condition may cost, in the units of `CELLimits.budget`, which bounds it as
+  /// well, and alone bounds formulas.
   ///
   /// Default 50 000, about half a millisecond.
   public var filterBudget = 50_000
-  /// Work of one list or one explanation: evaluations, properties looked at, bytes written, in the units of
+  /// Work of one list or one explanation: evaluations, examined properties, bytes written, in the units of
   /// `CELLimits.budget`.
   ///
-  /// Default 5 000 000, some 50 ms, in slices of ``Limits/turnWork``; a page ends early then, and an explanation does not
-  /// say `all`.
+  /// Default 5 000 000, some 50 ms, in slices of ``Limits/turnWork``; at the limit a page ends early, and an
+  /// explanation does not contain `all`.
   public var requestWork = 5_000_000
-  /// What the expensive filters of one connection may cost in a second, and at most at once; beyond it they fail.
+  /// What the expensive filters of one connection may cost per second, and at most at once; above that they fail.
   ///
   /// Default 5 000 000, about a twentieth of a processor.
   public var filterWork = 5_000_000
-  /// The same for those of all connections of a loop, and the conditions of requests that wait.
+  /// The same for the filters of all connections of a loop, and for the conditions of waiting requests.
   ///
   /// Default 30 000 000, about a third of a processor.
   public var loopFilterWork = 30_000_000
@@ -72,11 +72,11 @@ public struct LiveLimits: Sendable, Equatable {
   ///
   /// Default 5 minutes.
   public var waitLimit: Duration = .seconds(300)
-  /// Silence of a subscription after which it gets a bookmark.
+  /// Silence of a subscription after which it is sent a bookmark.
   ///
   /// Default 15 s.
   public var bookmarkInterval: Duration = .seconds(15)
-  /// The shortest silence that a subscription can ask for instead.
+  /// The shortest silence that a subscription can ask for.
   ///
   /// Default 1 s.
   public var shortestBookmark: Duration = .seconds(1)
@@ -84,21 +84,21 @@ public struct LiveLimits: Sendable, Equatable {
   ///
   /// Default 1 h.
   public var longestBookmark: Duration = .seconds(3600)
-  /// The shortest time between two events of a path that a `maxRate` can ask for; a faster one gets this.
+  /// The shortest time between two events of a path that a `maxRate` can ask for; a shorter one is raised to this.
   ///
   /// Default 1 ms, as fine as the timers of a loop.
   public var shortestPace: Duration = .milliseconds(1)
-  /// The longest time that a value can be made to wait by a `maxRate`; a slower one gets this.
+  /// The longest delay of a value that a `maxRate` can cause; a longer one is reduced to this.
   ///
   /// Default 60 s.
   public var longestPace: Duration = .seconds(60)
-  /// Bytes that may be kept for one subscription whose client is behind: of each path the newest event.
+  /// Bytes kept for one lagging subscription: the newest event of each path.
   ///
-  /// Default 8 MiB, beyond which the client is ended.
+  /// Default 8 MiB, above which the client is disconnected.
   public var conflatedBytes = 8 << 20
-  /// Paths of which a subscription with a deadband remembers what was told.
+  /// Paths whose last sent value a subscription with a deadband remembers.
   ///
-  /// Default 100 000; when there are more, all are forgotten and the next change of each is told.
+  /// Default 100 000; when there are more, all are forgotten and the next change of each is sent.
   public var deadbandPaths = 100_000
 
   /// All defaults.
@@ -107,20 +107,20 @@ public struct LiveLimits: Sendable, Equatable {
 
 /// How properties are served: over REST, WebSocket and server-sent events.
 public struct LiveConfiguration: Sendable, Equatable {
-  /// Names and addresses under which the server answers, besides those it listens on and the loopback interface's own:
-  /// `signals.example.com`, without a port, or `*` for any.
+  /// Names and addresses that requests may use for the server, besides those it listens on and the loopback interface's
+  /// own: `signals.example.com`, without a port, or `*` for any.
   public var hosts: [String]
-  /// Origins of pages, besides the server's own, that may write and watch: `https://example.com`, or `*` for any.
+  /// Origins of pages, besides the server's own, that may write and subscribe: `https://example.com`, or `*` for any.
   public var origins: [String]
   /// What one client may ask for.
   public var limits: LiveLimits
-  /// Bounds of a value.
+  /// Limits of a value.
   ///
   /// The depth also bounds the messages around it.
   public var values: JSONLimits
-  /// Bounds of a path.
+  /// Limits of a path.
   public var paths: PathLimits
-  /// Bounds of an expression.
+  /// Limits of an expression.
   public var expressions: CELLimits
 
   /// A configuration in which everything has its default unless given.
@@ -136,9 +136,9 @@ public struct LiveConfiguration: Sendable, Equatable {
     self.expressions = expressions
   }
 
-  /// The limits of a text that holds values, and has been held to a size already.
+  /// The limits for parsing a text that contains values, and whose size has been checked already.
   ///
-  /// - Parameter levels: How many arrays and objects stand around a value.
+  /// - Parameter levels: How many arrays and objects enclose a value.
   func texts(bytes: Int, levels: Int) -> JSONLimits {
     var limits = values
     limits.bytes = bytes

@@ -3,14 +3,14 @@ import CEL
 import JSON
 import SignalStore
 
-/// What all requests and connections of one loop share: the commands, the hub and the limits.
+/// State shared by all requests and connections of one loop: the commands, the hub and the limits.
 final class LiveService {
   let commands: Commands
   let hub: Hub
   let waits: PropertyWaits
-  /// Holds answers back until what they tell is durable; nil when the store is in memory only.
+  /// Holds answers back until the state that they report is durable; nil when the store is in memory only.
   let gate: AnswerGate?
-  /// Whether every answer is held back, and not only those to who asks for it.
+  /// Whether every answer is held back, and not only those for clients that ask for it.
   private let holdsBack: Bool
   private var announcements: Subscription?
   let requests: RequestQueue
@@ -22,7 +22,7 @@ final class LiveService {
   let messageBytes: Int
   let responseTimeout: Duration
   private var replyText: [UInt8] = []
-  /// Most bytes that the buffer of replies keeps between two of them.
+  /// The capacity that the buffer of replies keeps at most between two of them.
   private static let replyCapacity = 64 << 10
 
   init(
@@ -65,7 +65,7 @@ final class LiveService {
     }
   }
 
-  /// The same with other limits, for the connections to come: they share the store and all that observes it.
+  /// Creates a service with other limits, for new connections: they share the store and everything that observes it.
   init(
     _ other: LiveService, configuration: LiveConfiguration, limits: Limits,
     observer: (@Sendable (ServerEvent) -> Void)?
@@ -95,18 +95,18 @@ final class LiveService {
 
   // MARK: Requests
 
-  /// Checks what a subscription asks for, takes the memory for it and compiles its filter.
+  /// Validates a requested subscription, claims the memory for it and compiles its filter.
   func subscription(_ request: SubscribeRequest) throws(Problem) -> CheckedSubscription {
     let claim = try claim(request.patterns, filter: request.filter)
     return .events(try options(for: request), request, claim)
   }
 
-  /// Takes the memory for a subscription to what others watch.
+  /// Claims the memory for a subscription to demand.
   func subscription(toDemand patterns: [PathPattern]) throws(Problem) -> CheckedSubscription {
     .demand(patterns, try claim(patterns))
   }
 
-  /// Nil where memory has no limit.
+  /// Claims memory; nil where it has no limit.
   private func claim(_ patterns: [PathPattern], filter: String? = nil) throws(Problem) -> MemoryClaim? {
     guard let memory else { return nil }
     let cost = MemoryBudget.cost(
@@ -120,7 +120,7 @@ final class LiveService {
   private func options(for request: SubscribeRequest) throws(Problem) -> SubscriptionOptions {
     let filter: Filter? = if let source = request.filter { try commands.filter(source, of: request.topic) } else { nil }
     guard request.topic == .properties else {
-      // Every message, or the end.
+      // Every message, or the subscription ends.
       return SubscriptionOptions(
         patterns: request.patterns, filter: filter, topic: .signals, delivery: DeliveryOptions(mode: .all))
     }
@@ -137,27 +137,28 @@ final class LiveService {
       pointer: request.delivery.pointer, delivery: granted.delivery, bookmark: granted.bookmark)
   }
 
-  /// What a client is told that is too slow (rule 5).
+  /// The reason sent to a client that is too slow (rule 5).
   func tooSlow(_ subscriptions: LiveSubscriptions) -> String {
     guard let reached = subscriptions.reached else { return "too slow for a snapshot, subscribe anew" }
     return "too slow, resume from \(commands.cursor(reached))"
   }
 
-  /// Notes that the answer that is being written tells of the store as it is now.
+  /// Notes that the answer being written depends on the current state of the store.
   func noteDependence() {
     if let gate, holdsBack { gate.depend(on: commands.records) }
   }
 
-  /// Lets the answer that is being written wait until what the store has now is durable, also where others are not held back.
+  /// Makes the answer being written wait until the current state of the store is durable, even where other answers are
+  /// not held back.
   func awaitDurability() {
     if let gate, !holdsBack { gate.depend(on: commands.hurry()) }
   }
 
   // MARK: Messages
 
-  /// Lends the buffer in which one reply after the other is written.
+  /// Lends the buffer in which replies are written, one after the other.
   func withReply(_ body: (inout [UInt8]) -> Void) {
-    // Out of its place while it is written to, so that it is not copied.
+    // Moved out while it is mutated, so that it is not copied.
     var text: [UInt8] = []
     swap(&text, &replyText)
     body(&text)
@@ -191,7 +192,7 @@ final class LiveService {
     text.append(literal: "}}")
   }
 
-  /// The beginning of a reply, up to its type: one to the parameters of a URL names no command.
+  /// Appends the beginning of a reply, up to its type; a reply to the parameters of a URL names no command.
   static func appendReply(to command: Int?, _ text: inout [UInt8]) {
     text.append(UInt8(ascii: "{"))
     guard let command else { return }
@@ -200,7 +201,7 @@ final class LiveService {
     text.append(UInt8(ascii: ","))
   }
 
-  /// The `ok` of a subscription.
+  /// Appends the `ok` of a subscription.
   func append(_ begun: BegunSubscription, to command: Int?, _ text: inout [UInt8]) {
     Self.appendReply(to: command, &text)
     text.append(literal: #""type":"ok","subscription":"#)

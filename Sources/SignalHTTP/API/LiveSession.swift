@@ -9,12 +9,12 @@ final class LiveSession: WebSocketHandler {
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
   private let caller: Caller
-  /// The subscription of the URL, begun when the handshake is done.
+  /// The subscription in the URL, begun when the handshake is complete.
   private var first: CheckedSubscription?
   private unowned var socket: WebSocket! = nil
-  /// Whether events come several in a message.
+  /// Whether several events are sent in one message.
   private var isBatched: Bool
-  /// Whether the reply to the command that is being executed waits until what was written is durable.
+  /// Whether the reply to the current command waits until what was written is durable.
   private var isSynced = false
 
   init(_ service: LiveService, first: CheckedSubscription?, isBatched: Bool) {
@@ -72,7 +72,7 @@ final class LiveSession: WebSocketHandler {
 
   // MARK: Commands
 
-  /// Returns false when nothing has been done: the path is none, or there is nothing to get.
+  /// Executes a command; returns false when nothing has been done: the path is invalid, or there is no such property.
   private func execute(_ command: PlainCommand, in message: Span<UInt8>, on loop: isolated EventLoop) -> Bool {
     let path = message.extracting(command.path)
     switch command.action {
@@ -140,7 +140,7 @@ final class LiveSession: WebSocketHandler {
     proceed(on: loop)
   }
 
-  /// Sends what subscriptions have to say, behind the replies.
+  /// Sends pending output of subscriptions, after the replies.
   private func proceed(on loop: isolated EventLoop) {
     socket.sendCollected(on: loop)
     if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
@@ -153,7 +153,7 @@ final class LiveSession: WebSocketHandler {
     }
   }
 
-  /// The smallest positive integer that is not in use.
+  /// The smallest positive integer that is not used as an id.
   private var nextID: Int {
     var id = 1
     while subscriptions.contains(id) { id += 1 }

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
-/// A subscription that a client may have: what it asks for is right, and there is memory for it.
+/// A validated subscription, with the memory claimed for it.
 ///
-/// Indirect, because it is large, and every session that lives would keep the place.
+/// Indirect, because it is large, and every session would otherwise reserve the space.
 indirect enum CheckedSubscription {
   case events(SubscriptionOptions, SubscribeRequest, MemoryClaim?)
-  /// To what others watch, of what overlaps with these patterns.
+  /// A subscription to demand for whatever overlaps with these patterns.
   case demand([PathPattern], MemoryClaim?)
 }
 
-/// What the reply to a subscription tells.
+/// What the reply to a subscription reports.
 struct BegunSubscription {
   let id: Int
-  /// Of the store, at the beginning.
+  /// The store's revision at the beginning.
   let revision: Revision
   var recovered: Bool?
   var delivery = DeliveryRequest()
 }
 
-/// The subscriptions of one connection, whatever its wire: begins them, sends their beginnings piece by piece, and
-/// ends them with the connection.
+/// The subscriptions of one connection, for any wire: begins them, sends their beginnings piece by piece, and ends them
+/// with the connection.
 final class LiveSubscriptions {
   private let hub: Hub
-  // Each with the memory that it is counted with, which is given back with it.
+  // Each with its memory claim, which is released with it.
   private var members: [(id: Int, membership: Membership, claim: MemoryClaim?)] = []
   private var demands: [(id: Int, subscription: DemandSubscription, claim: MemoryClaim?)] = []
-  /// Whether something is to be done when the socket has taken everything.
+  /// Whether there is work to do when the socket has taken everything.
   private var hasWork = false
-  /// What the connection's expensive filters have cost lately.
+  /// The recent cost of the connection's expensive filters.
   var filterWork = RecentWork()
 
   init(hub: Hub) { self.hub = hub }
@@ -39,7 +39,7 @@ final class LiveSubscriptions {
     members.contains { $0.id == id } || demands.contains { $0.id == id }
   }
 
-  /// Registers a subscription; nothing of it is sent before `proceed`.
+  /// Registers a subscription; nothing is sent for it before `proceed`.
   func add(
     _ subscription: CheckedSubscription, id: Int, wire: Wire, subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> BegunSubscription {
@@ -56,7 +56,7 @@ final class LiveSubscriptions {
     }
   }
 
-  /// The same for one to events.
+  /// The same for a subscription to events.
   func add(
     _ options: SubscriptionOptions, _ request: SubscribeRequest, _ claim: MemoryClaim?, id: Int, wire: Wire,
     subscriber: any Subscriber, on loop: isolated EventLoop
@@ -69,7 +69,7 @@ final class LiveSubscriptions {
     return membership
   }
 
-  /// Ends one; false when there is none with that id.
+  /// Ends a subscription; false when there is none with that id.
   func remove(_ id: Int) -> Bool {
     if let index = demands.firstIndex(where: { $0.id == id }) {
       hub.cancel(demands.remove(at: index).subscription)
@@ -80,18 +80,18 @@ final class LiveSubscriptions {
     return true
   }
 
-  /// Ends one of itself.
+  /// Removes a subscription that has ended by itself.
   func remove(_ membership: Membership) {
     guard let index = members.firstIndex(where: { $0.membership === membership }) else { return }
     hub.cancel(members.remove(at: index).membership)
   }
 
-  /// One of them has something to give when the socket has taken everything.
+  /// A subscription has something to send when the socket has taken everything.
   func waitForRoom() { hasWork = true }
 
-  /// Up to where all of them have been given everything; nil while one is in the midst of a snapshot.
+  /// The revision up to which all of them have been sent everything; nil while one is sending a snapshot.
   ///
-  /// The client subscribes anew to all that it had, from one cursor: the oldest counts.
+  /// The client resubscribes to everything from one cursor: the oldest counts.
   var reached: Revision? {
     var oldest = Revision(.max)
     for (_, membership, _) in members where membership.isResumable {
@@ -108,10 +108,10 @@ final class LiveSubscriptions {
     demands = []
   }
 
-  /// Sends the next piece of the first beginning that is not complete, or what one missed that was behind; true when
+  /// Sends the next piece of the first beginning that is not complete, or what a lagging subscription missed; true when
   /// something may be left to send.
   ///
-  /// Called when the socket has taken what it was given, so that a beginning is made at the client's pace.
+  /// Called when the socket has taken what was sent, so that a beginning is made at the client's pace.
   func proceed(on loop: isolated EventLoop) -> Bool {
     guard hasWork else { return false }
     if let next = members.first(where: { $0.membership.isReplaying }) {

@@ -2,12 +2,12 @@
 import JSON
 import SignalStore
 
-/// What the server does for a client when its connection ends, for whatever reason (`docs/protocol.md` §3.6).
+/// What the server executes for a client when its connection ends, for whatever reason (`docs/protocol.md` §3.6).
 enum DisconnectOperation {
   case write(OperationRequest)
   case send(SendRequest)
 
-  /// Takes the operations out of the members of an `onDisconnect` command.
+  /// Takes the operations from the members of an `onDisconnect` command.
   static func operations(
     _ members: inout JSONMembers, _ configuration: LiveConfiguration
   ) throws(Problem) -> [DisconnectOperation] {

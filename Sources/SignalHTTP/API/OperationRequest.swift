@@ -2,20 +2,20 @@
 import JSON
 import SignalStore
 
-/// One write as a client asks for it: in a request, in a command, or as a step of a transaction.
+/// One requested write: of a request, a command, or a transaction.
 struct OperationRequest: Equatable {
-  /// What is done to the property.
+  /// The effect on the property.
   enum Effect: Equatable {
     case apply(PropertyStore.Operation.Action)
-    /// Makes it a computed one; the source of its formula.
+    /// Makes it a computed one, by the source of its formula.
     case define(String)
   }
 
   var path: PropertyPath
   var effect: Effect
-  /// What the store judges.
+  /// The condition that the store checks.
   var condition: Condition
-  /// The source of `if`: an expression over `path` and `value` that has to hold as well.
+  /// The source of `if`: an expression over `path` and `value` that must hold as well.
   var filter: String?
 
   init(_ action: PropertyStore.Operation.Action, _ path: PropertyPath, if condition: Condition, filter: String?) {
@@ -25,11 +25,11 @@ struct OperationRequest: Equatable {
     self.filter = filter
   }
 
-  /// Reads the members of a `set`, a `delete` or a `define`, all but what names it.
+  /// Takes the members of a `set`, a `delete` or a `define`, except those that identify it.
   ///
   /// - Parameters:
-  ///   - kind: nil when it is none of them, and nothing is taken.
-  ///   - holder: Whom `"hold":true` names; nil where there is no connection that could hold, and no such member.
+  ///   - kind: nil when it is none of them; then nothing is taken.
+  ///   - holder: The holder for `"hold":true`; nil where no connection could hold, so that the member is unknown.
   init?(
     _ kind: String, _ members: inout JSONMembers, _ configuration: LiveConfiguration, holder: Holder?
   ) throws(Problem) {
@@ -54,7 +54,8 @@ struct OperationRequest: Equatable {
 }
 
 extension JSONMembers {
-  /// The holder if `"hold":true` asks for it; where nobody can hold, the member is not taken, and refused as unknown.
+  /// The holder, if `"hold":true` asks for it; where nothing can be held, the member is not taken, and refused as
+  /// unknown.
   mutating func holder(_ holder: Holder?) throws(Problem) -> Holder? {
     guard let holder else { return nil }
     return try bool("hold") == true ? holder : nil

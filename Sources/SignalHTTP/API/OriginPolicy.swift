@@ -2,8 +2,8 @@
 
 /// Which pages may use the server (`docs/protocol.md` §2.7): those of its own origin, and those that are listed.
 ///
-/// There is no authentication that a browser would carry along by itself; what is guarded against is a page of any
-/// site that opens `http://localhost:8080` in the browser of someone who runs the server there.
+/// There is no authentication that a browser would send by itself; the threat is a page of any site that opens
+/// `http://localhost:8080` in the browser of someone who runs the server there.
 struct OriginPolicy {
   private let allowsAny: Bool
   private let listed: [[UInt8]]
@@ -13,8 +13,8 @@ struct OriginPolicy {
     listed = origins.map { Array($0.utf8) }
   }
 
-  /// Refuses a request of a foreign page that could change something or read events; adds the fields of CORS
-  /// (Fetch Standard, "HTTP-network-or-cache fetch") when the page is listed.
+  /// Refuses a request of a foreign page that could change something or read events; adds the CORS fields (Fetch
+  /// Standard, "HTTP-network-or-cache fetch") when the page is listed.
   func admit(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
     if !listed.isEmpty { response.addCommonField("Vary", "Origin") }
     guard head.has(.origin) else { return }

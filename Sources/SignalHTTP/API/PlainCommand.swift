@@ -2,10 +2,10 @@
 import JSON
 import SignalStore
 
-/// A `get` or a `set` with no other members than those it needs, read straight from the bytes of its message.
+/// A `get` or a `set` with only the required members, parsed straight from the bytes of its message.
 ///
-/// Nearly all that writers and pollers send is of this form. Anything else, also what is to be refused, is read by
-/// ``ClientMessage``: the two mean the same, which a test checks with messages made at random.
+/// Nearly all messages of writers and pollers have this form. Anything else, including what is to be refused, is parsed
+/// by ``ClientMessage``: both give the same result, which a test checks with random messages.
 struct PlainCommand {
   enum Action {
     case get
@@ -13,13 +13,13 @@ struct PlainCommand {
   }
 
   let id: Int
-  /// Where in the message the path is; it has no escapes, and has not been validated.
+  /// The range of the path in the message; it has no escapes, and has not been validated.
   let path: Range<Int>
   let action: Action
 
-  /// nil when the message is anything else.
+  /// Parses a message; nil when it is anything else.
   ///
-  /// - Parameter message: A text that is UTF-8.
+  /// - Parameter message: Valid UTF-8 text.
   init?(_ message: Span<UInt8>, values: JSONLimits) {
     var members = JSONMemberScanner()
     var id: Int?
@@ -27,7 +27,7 @@ struct PlainCommand {
     var path: Range<Int>?
     var value: JSONText?
     while let name = members.next(in: message) {
-      // A member that occurs twice is for those who know which of them counts.
+      // Repeated members are left to the full parser, which knows which of them counts.
       switch MemberName(message, name) {
       case .id where id == nil:
         id = members.integer(in: message)
@@ -94,7 +94,7 @@ extension Span<UInt8> {
   /// Whether these are the bytes of a literal.
   fileprivate func isLiteral(_ literal: StaticString) -> Bool {
     guard count == literal.utf8CodeUnitCount else { return false }
-    // The literal has as many bytes as the span, which is compared with them one by one: names are short.
+    // The literal has as many bytes as the span; they are compared one by one, as names are short.
     return indices.allSatisfy { unsafe literal.utf8Start[$0] == self[$0] }
   }
 }

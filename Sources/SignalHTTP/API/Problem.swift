@@ -2,14 +2,14 @@
 import JSON
 import SignalStore
 
-/// A refusal, as it is told to a client: over HTTP as `application/problem+json` (RFC 9457), over the live protocol as
+/// A refusal as it is sent to a client: over HTTP as `application/problem+json` (RFC 9457), over the live protocol as
 /// an `error`.
 ///
 /// The table of codes is `docs/protocol.md` §6; a test compares the two.
 struct Problem: Error {
-  /// What is stable about a refusal.
+  /// The stable identification of a refusal.
   ///
-  /// The raw value is what a client compares.
+  /// The raw value is what clients compare.
   enum Code: String, CaseIterable {
     case badPath = "bad_path"
     case badPattern = "bad_pattern"
@@ -66,7 +66,7 @@ struct Problem: Error {
     case historyBusy = "history_busy"
     case historyFailed = "history_failed"
 
-    /// The HTTP status, also as a member of the problem.
+    /// The HTTP status, also a member of the problem.
     var status: Int {
       switch self {
       case .badPath, .badPattern, .badQuery, .unknownParameter, .badJSON, .badFilter, .badPointer, .badCursor,
@@ -89,7 +89,7 @@ struct Problem: Error {
       }
     }
 
-    /// The same words for every problem of the code.
+    /// The title, which is the same for every problem of the code.
     var title: StaticString {
       switch self {
       case .badPath: "The path is not valid"
@@ -149,7 +149,7 @@ struct Problem: Error {
       }
     }
 
-    /// Whether the same request may succeed later without being changed.
+    /// Whether the same request may succeed later unchanged.
     var isTemporary: Bool {
       switch self {
       case .storeFull, .contended, .diskFull, .storageSlow, .memoryFull, .historyBusy: true
@@ -159,21 +159,21 @@ struct Problem: Error {
   }
 
   let code: Code
-  /// A sentence for the person who has to mend it.
+  /// A sentence for the developer who has to fix it.
   let detail: String
-  /// Bytes into the expression, pointer or JSON text that is wrong.
+  /// The offset in bytes of the error in the expression, pointer or JSON text.
   var position: Int?
-  /// Which operation of a transaction it is about.
+  /// The index of the operation of a transaction that it is about.
   var operation: Int?
-  /// What is in the store, for a condition that failed: a JSON value.
+  /// The stored value, for a condition that failed: a JSON value.
   var current: JSONText?
-  /// The store's revision that the refusal is true for; over HTTP, a field.
+  /// The store's revision for which the refusal holds; over HTTP, a field.
   var cursor: Cursor?
-  /// For `method_not_allowed`: the methods that are.
+  /// For `method_not_allowed`: the allowed methods.
   var allowed: StaticString?
-  /// For `unsupported_patch`: whether to say what is supported.
+  /// For `unsupported_patch`: whether to list what is supported.
   var acceptsPatch = false
-  /// For `unsupported_encoding`: whether to say what is supported.
+  /// For `unsupported_encoding`: whether to list what is supported.
   var acceptsEncoding = false
 
   init(_ code: Code, _ detail: String, position: Int? = nil) {
@@ -182,7 +182,7 @@ struct Problem: Error {
     self.position = position
   }
 
-  /// Writes the object; over HTTP with the `type` that RFC 9457 asks for.
+  /// Writes the object; over HTTP with the `type` that RFC 9457 requires.
   func write(to text: inout [UInt8], asDocument: Bool) {
     text.append(literal: asDocument ? #"{"type":"about:blank","status":"# : #"{"status":"#)
     text.appendJSON(code.status)

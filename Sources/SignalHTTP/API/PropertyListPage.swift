@@ -2,9 +2,9 @@
 import JSON
 import SignalStore
 
-/// One page of the list (`docs/protocol.md` §2.2), bounded in properties, in bytes, in properties looked at, and in work.
+/// One page of the list (`docs/protocol.md` §2.2), bounded in properties, bytes, examined properties, and work.
 final class PropertyListPage: RequestWork {
-  /// What is asked for.
+  /// The requested page.
   struct Request {
     let patterns: [PathPattern]
     let filter: Filter?
@@ -17,12 +17,12 @@ final class PropertyListPage: RequestWork {
   private let caller: Caller
   private let request: Request
   private let limits: LiveLimits
-  /// nil before it has begun.
+  /// nil before the work has begun.
   private var madeProgress: Progress?
 
-  /// How far it has come.
+  /// The state of the page so far.
   private struct Progress {
-    /// What the page is true for.
+    /// The revision for which the page holds.
     let cursor: Cursor
     var scan: PropertyScan
     var budget: Int
@@ -56,7 +56,7 @@ final class PropertyListPage: RequestWork {
     repeat {
       guard progress.count < request.limit, progress.text.count < limits.listBytes else { return true }
       let before = progress.budget
-      // One at a time, so that those that do not match the patterns are work, too.
+      // One at a time, so that properties that do not match the patterns count as work, too.
       var one = min(1, before)
       let stored = progress.scan.next(visiting: &one)
       progress.budget -= 1
@@ -117,7 +117,7 @@ final class PropertyListPage: RequestWork {
     response.end(text)
   }
 
-  /// The member that tells a computed property from others.
+  /// Appends the member that marks a computed property.
   private static func append(_ computation: Computation, to text: inout [UInt8]) {
     text.append(literal: #","computed":{"formula":"#)
     text.appendJSON(computation.formula.source)

@@ -2,33 +2,33 @@
 import SignalStore
 import Synchronization
 
-/// How a wait ends that has not been abandoned.
+/// The recipient of the result of a wait that has not been abandoned.
 protocol WaitAnswer: AnyObject {
   /// - Parameters:
-  ///   - revision: The revision of the store for which this is the property.
-  ///   - isMet: Whether what was waited for has come.
+  ///   - revision: The revision of the store at which this is the property.
+  ///   - isMet: Whether the condition is met.
   func send(_ found: StoredValue?, _ revision: Revision, isMet: Bool, on loop: isolated EventLoop)
 }
 
 /// One request that waits for a property to change (`docs/protocol.md` §2.1, "Waiting").
 final class PropertyWait: RequestWait {
-  /// What is waited for: both, when both are given.
+  /// What is waited for: both conditions, when both are given.
   struct Condition {
-    /// The property has changed after this cursor, or it cannot be told whether it has.
+    /// The property has changed after this cursor, or it cannot be determined whether it has.
     let since: Cursor?
-    /// The expression holds for what is there.
+    /// The expression holds for the current value.
     let until: Filter?
   }
 
   let path: PropertyPath
-  /// Where the store was when the request came: what comes from the time before is known.
+  /// The store's revision when the request arrived: earlier changes are already included.
   fileprivate let began: Revision
   fileprivate let condition: Condition
-  /// What was there when the request came, and its time is not over yet, while that has not been judged.
+  /// The property when the request arrived, while its condition has not been evaluated and its time is not over.
   fileprivate var unjudged: (found: StoredValue?, revision: Revision)?
-  /// Its time is over: it is answered with what is there then.
+  /// Its time is over: it is answered with the current property.
   fileprivate var isLast = false
-  /// It has been answered, or nobody waits any more.
+  /// It has been answered or abandoned.
   fileprivate var isOver = false
   private unowned let waits: PropertyWaits
   private let answer: any WaitAnswer
@@ -57,14 +57,14 @@ final class PropertyWait: RequestWait {
   }
 }
 
-/// The requests of one loop that wait, by the property that they wait for.
+/// The waiting requests of one loop, by the property that they wait for.
 ///
-/// Without one it does not observe the store; with some, a change of another property costs a look into a table on the
+/// Without any it does not observe the store; with some, a change of another property costs a table lookup on the
 /// thread that made it, and does not wake the loop.
 ///
-/// What a turn spends on their conditions is bounded (`TurnWork`): what does not fit is judged in the next, in order.
+/// What a turn spends on their conditions is bounded (`TurnWork`): the rest is evaluated in the next, in order.
 final class PropertyWaits: TurnParticipant {
-  /// What it costs to answer one, in the units of `TurnWork`.
+  /// The cost of answering one, in the units of `TurnWork`.
   private static let answerCost = 500
 
   private let store: PropertyStore
@@ -74,19 +74,19 @@ final class PropertyWaits: TurnParticipant {
   private let changes: AwaitedChanges
   private var waits: [PropertyPath: [PropertyWait]] = [:]
   private var feed: Subscription?
-  /// Changes that have come, the next one last.
+  /// Changes that have arrived, the next one last.
   private var pending: [Change] = []
-  /// The change under way, and those whose conditions it has not been judged by, the next one last.
+  /// The current change, and the waits whose conditions have not been evaluated for it, the next one last.
   private var judged: FilteredChange?
   private var judges: [PropertyWait] = []
-  /// Those to be judged by what was or is there, in order.
+  /// Waits to be evaluated for an earlier or the current value, in order.
   private var toJudge: [PropertyWait] = []
-  /// What expensive conditions have cost lately.
+  /// The recent cost of expensive conditions.
   private var recent = RecentWork()
 
   /// - Parameters:
-  ///   - turnProperties: Changes of the history that are looked at for one request.
-  ///   - filterWork: What expensive conditions may cost in a second.
+  ///   - turnProperties: Changes of the history that are examined for one request.
+  ///   - filterWork: What expensive conditions may cost per second.
   ///   - cheapFilterWork: A condition that costs no more is not counted.
   init(store: PropertyStore, turnProperties: Int, filterWork: Int, cheapFilterWork: Int, loop: isolated EventLoop) {
     self.store = store
@@ -96,17 +96,18 @@ final class PropertyWaits: TurnParticipant {
     changes = AwaitedChanges { [weak loop] in loop?.wake() }
   }
 
-  /// Judges what is there, and if that is not what is waited for, makes a wait.
+  /// Evaluates the condition for the current value, and if it is not met, creates a wait.
   ///
-  /// A turn that has no work left for it judges nothing: that is done later, of what is there now.
+  /// In a turn that has no work left for it nothing is evaluated: that is done later, for the value that is current
+  /// then.
   ///
   /// - Parameter time: How long it may wait.
-  /// - Returns: the wait, or what is there, and whether it is what is waited for.
+  /// - Returns: the wait, or the current property, and whether the condition is met.
   func begin(
     _ path: PropertyPath, _ condition: PropertyWait.Condition, atMost time: Duration, answer: any WaitAnswer,
     on loop: isolated EventLoop
   ) -> (wait: PropertyWait?, found: StoredValue?, revision: Revision, isMet: Bool) {
-    // First the table, then what is there: what happens in between is in both, and recognized by its revision.
+    // The table first, then the current value: a change in between is in both, and recognized by its revision.
     if feed == nil { feed = store.changes.subscribe { [changes] commit in changes.put(commit) } }
     changes.expect(path)
     let (found, revision) = read(path)
@@ -128,7 +129,7 @@ final class PropertyWaits: TurnParticipant {
     return (wait, found, revision, false)
   }
 
-  /// Answers a wait whose time is over, as soon as it has been judged.
+  /// Answers a wait whose time is over, as soon as its condition has been evaluated.
   fileprivate func judgeLast(_ wait: PropertyWait, on loop: isolated EventLoop) {
     guard !wait.isOver, !wait.isLast else { return }
     wait.isLast = true
@@ -141,7 +142,7 @@ final class PropertyWaits: TurnParticipant {
     return store.read(bytes: bytes.span)
   }
 
-  /// Whether what is there is what is waited for.
+  /// Whether the current property meets the condition.
   private func judge(
     _ path: PropertyPath, _ condition: PropertyWait.Condition, _ found: StoredValue?, _ revision: Revision,
     work: inout Int
@@ -150,7 +151,7 @@ final class PropertyWaits: TurnParticipant {
     return isNewer && (condition.until?.holds(forPath: path, found, work: &work) ?? true)
   }
 
-  /// Whether the property has changed after the cursor; true when that cannot be told.
+  /// Whether the property has changed after the cursor; true when that cannot be determined.
   private func isChanged(
     _ path: PropertyPath, _ found: StoredValue?, after cursor: Cursor, at revision: Revision
   ) -> Bool {
@@ -160,7 +161,7 @@ final class PropertyWaits: TurnParticipant {
     var budget = turnProperties
     for commit in missed {
       budget -= commit.count
-      // The history may have gone on since the property was read: what is newer comes to the wait.
+      // The history may have advanced since the property was read: the wait receives newer changes.
       if budget < 0 || commit.contains(where: { $0.path == path && $0.revision <= revision }) { return true }
     }
     return false
@@ -188,16 +189,16 @@ final class PropertyWaits: TurnParticipant {
   func turnBegins(on loop: isolated EventLoop) { if feed != nil { changes.ownerWillTake() } }
 
   func turnEnds(on loop: isolated EventLoop) {
-    // Whoever begins to observe does so within a turn, so its end comes here.
+    // Observing begins within a turn, so the end of that turn is seen here.
     guard feed != nil else {
-      // All of them are over.
+      // All waits are over.
       toJudge = []
       return
     }
     let taken = changes.take()
     if !taken.isEmpty { pending.insert(contentsOf: taken.reversed(), at: 0) }
     judgeChanges(on: loop)
-    // Behind the changes: what they have met is answered with them.
+    // After the changes: waits whose conditions these meet are answered by them.
     if pending.isEmpty, judges.isEmpty { judgeFound(on: loop) }
     if pending.isEmpty, judges.isEmpty { judged = nil }
     if !pending.isEmpty || !judges.isEmpty || !toJudge.isEmpty { loop.continueInNextTurn() }
@@ -210,7 +211,7 @@ final class PropertyWaits: TurnParticipant {
         var next = judged.take() ?? FilteredChange(change)
         next.begin(change)
         judged = next
-        // The first to wait is judged first.
+        // Waits are evaluated in the order in which they began.
         judges = (waits[change.path] ?? []).reversed()
         continue
       }
@@ -225,7 +226,7 @@ final class PropertyWaits: TurnParticipant {
     }
   }
 
-  /// Whether a change after the request came is what is waited for; it is newer than any cursor then.
+  /// Whether a change after the request arrived meets the condition; it is newer than any cursor then.
   private func judge(_ wait: PropertyWait, by change: inout FilteredChange, on loop: isolated EventLoop) -> Bool {
     loop.work.waits -= WorkCost.candidate
     guard change.change.revision > wait.began else { return false }
@@ -248,7 +249,7 @@ final class PropertyWaits: TurnParticipant {
       guard !wait.isOver else { continue }
       let unjudged = wait.unjudged
       wait.unjudged = nil
-      // At the end it is the present that counts: the change may be on its way.
+      // When the time is over, the current value counts: the change may not have arrived yet.
       let (found, revision) = unjudged ?? read(wait.path)
       let isMet = judge(wait.path, wait.condition, found, revision, work: &loop.work.waits)
       guard isMet || wait.isLast else { continue }
@@ -260,10 +261,10 @@ final class PropertyWaits: TurnParticipant {
   }
 }
 
-/// The changes of properties that are waited for, on their way from any thread to one loop.
+/// Passes the changes of awaited properties from any thread to one loop.
 private final class AwaitedChanges: Sendable {
   private struct State {
-    /// How many wait for each.
+    /// The number of waits for each.
     var paths: [PropertyPath: Int] = [:]
     var changes: [Change] = []
     var ownerWillTake = false

@@ -3,7 +3,7 @@ import SignalStore
 
 /// The parameters of a request's query, form-decoded.
 ///
-/// A name that a route does not know is refused: a misspelt option must not silently be without effect.
+/// A name that a route does not know is refused: a misspelt option must not be ignored silently.
 struct Query {
   private var items: [(name: String, value: String)] = []
 
@@ -29,7 +29,7 @@ struct Query {
     }
   }
 
-  /// The parameter as it was decoded; nil when it is not there.
+  /// The decoded parameter; nil when it is missing.
   func text(_ name: String) -> String? { items.first { $0.name == name }?.value }
 
   /// A number as JSON writes it.
@@ -80,7 +80,7 @@ struct Query {
     return cursor
   }
 
-  /// Refuses what does not belong to `subject`.
+  /// Refuses parameters that do not belong to `subject`.
   func refuse(allBut known: [String], _ subject: String) throws(APIError) {
     guard let other = items.first(where: { !known.contains($0.name) }) else { return }
     throw .problem(Problem(.badQuery, "\"\(other.name)\" does not belong to \(subject)."))
@@ -137,8 +137,8 @@ struct Query {
     return request
   }
 
-  /// Appends a value as it can stand in a query: everything but unreserved characters and `/` is percent-encoded
-  /// (RFC 3986 §2.3, §3.4).
+  /// Appends a value percent-encoded for a query: everything but unreserved characters and `/` is encoded (RFC 3986
+  /// §2.3, §3.4).
   static func appendEncoded(_ value: [UInt8], to text: inout [UInt8]) {
     let digits = Array("0123456789ABCDEF".utf8)
     for byte in value {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// The body of a request, which may not have come yet.
+/// The body of a request, which may not have been sent yet.
 ///
-/// A route refuses what the head alone decides before it reads the body, and changes nothing before: a client that waits
-/// for 100 (Continue) is told so without having sent it (RFC 9110 §10.1.1).
+/// A route refuses what the head alone decides before it reads the body, and changes nothing before: a client that
+/// waits for 100 (Continue) gets the refusal without having sent the body (RFC 9110 §10.1.1).
 struct RequestBody {
   private let bytes: ByteView?
 
@@ -11,12 +11,12 @@ struct RequestBody {
 
   private init() { bytes = nil }
 
-  /// One that comes only when the client has been asked for it.
+  /// A body that the client sends only when asked for it.
   static var awaited: RequestBody { RequestBody() }
 
   var isAwaited: Bool { bytes == nil }
 
-  /// - Throws: ``APIError/bodyAwaited`` when it has not come.
+  /// - Throws: ``APIError/bodyAwaited`` when it has not been sent.
   func read() throws(APIError) -> ByteView {
     guard let bytes else { throw .bodyAwaited }
     return bytes

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 
-/// The work of a request that may take more than one turn has for it (`docs/protocol.md` §2.2, §2.8).
+/// The work of a request that may take more than one turn (`docs/protocol.md` §2.2, §2.8).
 protocol RequestWork: AnyObject {
-  /// Goes on; true when it is done.
+  /// Continues the work; true when it is done.
   ///
   /// It does at least one step, and no further one when nothing is left.
   ///
-  /// - Parameter work: What that has cost is taken from it, in the units of `TurnWork`.
+  /// - Parameter work: The cost is subtracted from it, in the units of `TurnWork`.
   func proceed(_ work: inout Int) -> Bool
 
-  /// Lets go of all that it holds, because it has to wait for its turn: it begins anew then.
+  /// Releases everything it holds, because it has to wait in the queue: it starts over then.
   func restart()
 
-  /// Writes the response: of all of it, or of what has been done.
+  /// Writes the response: for all of the work, or for the part that has been done.
   func answer(_ response: inout ResponseWriter)
 }
 
-/// The requests of one loop whose work goes on over several turns.
+/// The requests of one loop whose work continues over several turns.
 ///
-/// One that is done with its first slice is answered at once. Of the others a few are under way, each with an equal share
-/// of the turn, and the rest wait in order, holding nothing: what a request has made so far takes memory.
+/// A request that is done with its first slice is answered at once. Of the others a few are in progress, each with an
+/// equal share of the turn, and the rest wait in order, holding nothing: intermediate results take memory.
 final class RequestQueue: TurnParticipant {
-  /// Requests that are under way at once.
+  /// Requests that are in progress at once.
   static let underWay = 8
 
   private var queue: [QueuedRequest] = []
@@ -53,7 +53,7 @@ final class RequestQueue: TurnParticipant {
     queue.removeAll { $0.isOver }
     guard !queue.isEmpty else { return }
     let turn = queue.prefix(Self.underWay)
-    // Also when requests of this turn have used up theirs.
+    // Even when new requests of this turn have used up their share.
     let share = max(1, loop.work.limit / 2 / turn.count)
     for request in turn where request.proceed(share, &loop.work.requests) {
       request.answer(on: loop)
@@ -70,7 +70,7 @@ private final class QueuedRequest: RequestWait {
   private var left: Int
   private let responder: HTTPResponder
   private let willAnswer: () -> Void
-  /// It has been answered, or nobody waits for it any more.
+  /// It has been answered or abandoned.
   private(set) var isOver = false
 
   init(_ work: any RequestWork, limit: Int, _ responder: HTTPResponder, _ willAnswer: @escaping () -> Void) {
@@ -81,7 +81,7 @@ private final class QueuedRequest: RequestWait {
     self.responder = responder
   }
 
-  /// Does so much; true when it is done, or when all has been spent that the request may cost.
+  /// Does that much work; true when it is done, or when the request has used up its budget.
   func proceed(_ share: Int, _ spent: inout Int) -> Bool {
     let granted = min(share, left)
     var rest = granted
@@ -103,7 +103,7 @@ private final class QueuedRequest: RequestWait {
   }
 
   func timeIsUp(on loop: isolated EventLoop) {
-    // A step, if there has been none: an answer says how far it has come.
+    // At least one step: an answer states how far the work has come.
     var step = 1
     _ = work.proceed(&step)
     answer(on: loop)

@@ -9,7 +9,7 @@ extension ResponseWriter {
     endWithoutBody()
   }
 
-  /// Answers with a refusal; the connection goes on, unless the request breaks the rules of HTTP.
+  /// Writes a refusal; the connection continues, unless the request violates HTTP.
   mutating func refuse(_ error: APIError) {
     switch error {
     case .request(let error):
@@ -25,7 +25,7 @@ extension ResponseWriter {
     begin(status, problem: problem.code.rawValue)
     if let allowed = problem.allowed { field("Allow", allowed) }
     if problem.acceptsPatch { field("Accept-Patch", ValuePatch.mediaTypes) }
-    // RFC 9110 §15.5.16: which codings the request may have, so that this is not taken for the media type.
+    // RFC 9110 §15.5.16: the acceptable codings, so that the refusal is not attributed to the media type.
     if problem.acceptsEncoding { field("Accept-Encoding", "identity") }
     if let cursor = problem.cursor { field("Signal-Revision") { cursor.write(to: &$0) } }
     var text: [UInt8] = []
@@ -35,6 +35,6 @@ extension ResponseWriter {
 }
 
 extension Timestamp {
-  /// Whole seconds since 1970, as the dates of HTTP have them.
+  /// Whole seconds since 1970, the resolution of HTTP dates.
   var seconds: Int64 { milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000 }
 }

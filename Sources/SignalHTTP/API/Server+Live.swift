@@ -18,7 +18,7 @@ extension Server {
     self.init(configuration, store: store, live: live, series: nil)
   }
 
-  /// The same, of which also what properties were can be asked.
+  /// The same, which also answers requests for past values.
   package convenience init(
     _ configuration: ServerConfiguration, store: PropertyStore, live: LiveConfiguration, series: (any SeriesSource)?
   ) {
@@ -32,16 +32,18 @@ extension Server {
     }
   }
 
-  /// Holds connections that are accepted from now on to other limits, and all requests that follow to other `hosts` and
-  /// `origins`; what is established keeps what it has.
+  /// Applies other limits to connections accepted from now on, and other `hosts` and `origins` to all requests that
+  /// follow; established connections keep their limits.
   ///
-  /// Files of certificates and keys are read again; connections that are there keep what they have agreed upon. Of the configuration its limits and its observer count: where a server listens, and on how many loops, is settled
-  /// when it starts, and so are the store's limits, `acceptQueue`, and what a loop's hub is made with: `bookmarkInterval`,
-  /// `snapshotBytes`, `turnProperties`, `deadbandPaths` and `conflatedBytes`, which have to be as they were.
+  /// Certificate and key files are read again; established connections keep what they have negotiated. Of the
+  /// configuration only the limits and the observer are applied: where a server listens, and on how many loops, is
+  /// fixed when it starts, and so are the store's limits, `acceptQueue`, and the settings of a loop's hub:
+  /// `bookmarkInterval`, `snapshotBytes`, `turnProperties`, `deadbandPaths` and `conflatedBytes`, which must be
+  /// unchanged.
   ///
   /// Does nothing before the start and once shutdown has begun. May be called from anywhere.
   ///
-  /// - Throws: `TLSError` when one of these files cannot be used; everything stays as it was then.
+  /// - Throws: `TLSError` when one of these files cannot be used; nothing is changed then.
   public func reload(_ configuration: ServerConfiguration, live: LiveConfiguration) throws(TLSError) {
     let (limits, observer) = (configuration.limits, configuration.observer)
     try reload(limits: limits, observer: observer) { handler, listening, _ in

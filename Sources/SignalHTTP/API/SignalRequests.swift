@@ -3,7 +3,7 @@ import CEL
 import JSON
 import SignalStore
 
-/// A message to be sent, as a client asks for it.
+/// A client's request to send a message.
 struct SendRequest: Equatable {
   let path: PropertyPath
   let message: JSONText
@@ -15,7 +15,7 @@ struct SendRequest: Equatable {
     self.remember = remember
   }
 
-  /// Takes the members of a `send`, all but what names it.
+  /// Takes the members of a `send`, except those that identify it.
   init(_ members: inout JSONMembers, _ configuration: LiveConfiguration) throws(Problem) {
     path = try members.path("path", limits: configuration.paths)
     message = try members.value("message", within: configuration.values) ?? .null

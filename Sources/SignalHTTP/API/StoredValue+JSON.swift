@@ -2,9 +2,9 @@
 import JSON
 import SignalStore
 
-/// A property as members of an object that the caller opens and closes.
+/// Writes a property as members of an object that the caller opens and closes.
 extension StoredValue {
-  /// Appends `"path":…,"value":…,"revision":…,"time":…`, and when it ends if it does.
+  /// Appends `"path":…,"value":…,"revision":…,"time":…`, and the expiry if there is one.
   func appendMembers(to text: inout [UInt8]) {
     text.append(literal: #""path":"#)
     let path = path.bytes
@@ -14,7 +14,7 @@ extension StoredValue {
     appendRevisionAndTime(to: &text)
   }
 
-  /// Appends `,"revision":…,"time":…`, and when it ends if it does.
+  /// Appends `,"revision":…,"time":…`, and the expiry if there is one.
   func appendRevisionAndTime(to text: inout [UInt8]) {
     text.append(literal: #","revision":"#)
     text.appendJSON(revision.number)

@@ -6,11 +6,11 @@ import SignalStore
 enum TransactionRequest {
   /// Parses the operations.
   ///
-  /// A problem names the operation it is about.
+  /// A problem names the operation that it is about.
   static func operations(
     _ body: Span<UInt8>, _ configuration: LiveConfiguration, limit: Int
   ) throws(Problem) -> [OperationRequest] {
-    // Three levels stand around a value: the request, the list, the operation.
+    // A value is nested three levels deep: the request, the list, the operation.
     let limits = configuration.texts(bytes: body.count, levels: 3)
     var members = try JSONMembers(reading: body, within: limits, of: "a transaction")
     let operations = try operations(&members, configuration, limit: limit, holder: nil)
@@ -18,7 +18,7 @@ enum TransactionRequest {
     return operations
   }
 
-  /// Takes the operations out of the members of a body or a command.
+  /// Takes the operations from the members of a body or a command.
   ///
   /// - Parameter holder: As in ``OperationRequest``.
   static func operations(
@@ -33,12 +33,12 @@ enum TransactionRequest {
 }
 
 extension JSONMembers {
-  /// Takes the list `operations`, each an object whose `op` says what it is.
+  /// Takes the list `operations`, each an object whose `op` names its kind.
   ///
-  /// A problem names the operation it is about.
+  /// A problem names the operation that it is about.
   ///
   /// - Parameters:
-  ///   - limit: How many there may be.
+  ///   - limit: The maximum number.
   ///   - whole: What they are operations of, at the beginning of a sentence.
   ///   - read: Takes the members of an operation of that kind.
   mutating func operations<Operation>(

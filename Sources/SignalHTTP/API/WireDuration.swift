@@ -6,12 +6,12 @@ enum WireDuration {
     ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
   ]
 
-  /// What is one, as `openapi.yaml` and `messages.schema.json` say it.
+  /// The format, as in `openapi.yaml` and `messages.schema.json`.
   ///
-  /// Twelve digits of days are within what a `Duration` can hold, and of milliseconds they are 31 years.
+  /// Twelve digits of days are within the range of a `Duration`, and of milliseconds they are 31 years.
   static let pattern = "^[0-9]{1,12}(ms|s|m|h|d)$"
 
-  /// Reads one; nil when the text does not match ``pattern``.
+  /// Parses a text; nil when it does not match ``pattern``.
   static func parse(_ text: String) -> Duration? {
     let digits = text.utf8.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
     guard 1...12 ~= digits.count, let count = Int(String(digits) ?? ""),
@@ -20,7 +20,7 @@ enum WireDuration {
     return unit.milliseconds == 1 ? .milliseconds(count) : .seconds(count * (unit.milliseconds / 1000))
   }
 
-  /// Writes one in the largest unit that divides it.
+  /// Writes a duration in the largest unit that divides it.
   static func text(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     let milliseconds = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
@@ -30,7 +30,7 @@ enum WireDuration {
     return "\(milliseconds / unit.milliseconds)\(unit.name)"
   }
 
-  /// Reads a parameter or member of that name.
+  /// Parses the parameter or member of that name.
   static func read(_ text: String, _ name: String) throws(Problem) -> Duration {
     guard let duration = parse(text) else {
       throw Problem(.badDuration, "\"\(name)\" is a number with a unit, such as 250ms, 30s, 5m, 2h or 7d.")
