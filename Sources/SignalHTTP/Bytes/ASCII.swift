@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The bytes that the wire formats are made of, by their names in RFC 5234 where they have one.
+/// The bytes that the wire formats use, by their names in RFC 5234 where they have one.
 package enum ASCII {
   package static let tab: UInt8 = 0x09
   package static let lf: UInt8 = 0x0A
@@ -24,7 +24,7 @@ package enum ASCII {
   package static let backslash: UInt8 = 0x5C
   package static let closeBracket: UInt8 = 0x5D
 
-  /// The small letter of a capital one; any other byte, also a non-ASCII one, stays as it is.
+  /// The lower case of an upper-case letter; any other byte, also a non-ASCII one, is unchanged.
   @inline(__always)
   package static func lowercased(_ byte: UInt8) -> UInt8 {
     byte &- 0x41 < 26 ? byte | 0x20 : byte

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension ByteView {
-  /// Calls `body` with the bytes as a span, valid during the call: for modules that know no views.
+  /// Calls `body` with the bytes as a span, valid during the call: for modules that do not know `ByteView`.
   @inline(__always)
   package func withSpan<Result, Failure>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result {
     let outcome: Swift.Result<Result, Failure> = unsafe withUnsafeBytes { bytes in

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Bytes that belong to someone else, seen for a while: a piece of a receive buffer, of an array, of a literal.
+/// A temporary view of bytes owned by something else: a piece of a receive buffer, of an array, of a literal.
 ///
-/// A view is valid only during the call that it was given to, like the pointer it is made of: whoever wants to keep
-/// the bytes copies them (`array`, `string`). Making one is therefore marked unsafe; using one is not: every access
-/// from outside is checked against `count`.
+/// A view is valid only during the call that it was passed to, like the pointer it is made of: code that keeps the
+/// bytes copies them (`array`, `string`). Making one is therefore marked unsafe; using one is not: every access from
+/// outside is checked against `count`.
 @safe
 package struct ByteView: RandomAccessCollection {
   private let start: UnsafePointer<UInt8>
@@ -19,7 +19,7 @@ package struct ByteView: RandomAccessCollection {
 
   @unsafe @inline(__always)
   private init(start: UnsafeRawPointer, count: Int) {
-    // Any memory holds valid bytes, and a view only reads.
+    // Any memory holds valid bytes, and a view only reads them.
     unsafe self.start = start.assumingMemoryBound(to: UInt8.self)
     self.count = count
   }
@@ -27,7 +27,7 @@ package struct ByteView: RandomAccessCollection {
   /// Views the characters of a literal, which live as long as the program.
   @inline(__always)
   package init(_ literal: StaticString) {
-    // A literal of one scalar has no address; the wire words used here are longer.
+    // A literal of one scalar has no address; the strings used here are longer.
     precondition(literal.hasPointerRepresentation, "a view needs a literal of more than one character")
     unsafe self.init(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
   }
@@ -37,7 +37,7 @@ package struct ByteView: RandomAccessCollection {
 
   package subscript(position: Int) -> UInt8 {
     precondition(position >= 0 && position < count, "index outside the view")
-    // Checked one line above.
+    // Checked on the line above.
     return unsafe start[position]
   }
 
@@ -45,7 +45,7 @@ package struct ByteView: RandomAccessCollection {
   @inline(__always)
   package subscript(bounds: Range<Int>) -> ByteView {
     precondition(bounds.lowerBound >= 0 && bounds.upperBound <= count, "range outside the view")
-    // Checked one line above.
+    // Checked on the line above.
     return unsafe ByteView(start: start + bounds.lowerBound, count: bounds.count)
   }
 
@@ -54,11 +54,11 @@ package struct ByteView: RandomAccessCollection {
   @inline(__always)
   func byte(at offset: Int) -> UInt8 {
     assert(offset >= 0 && offset < count)
-    // Unchecked in release: every caller stands behind a comparison with `count`; the assertion repeats it.
+    // Unchecked in release: every caller has compared the offset with `count`; the assertion repeats that.
     return unsafe start[offset]
   }
 
-  /// Eight bytes from an offset, the first in the lowest place; the caller knows that `offset + 8 <= count`.
+  /// Eight bytes from an offset, the first in the lowest position; the caller knows that `offset + 8 <= count`.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     assert(offset >= 0 && offset + 8 <= count)
@@ -68,7 +68,7 @@ package struct ByteView: RandomAccessCollection {
 
   /// The last offset at which eight bytes begin; negative when there are fewer.
   ///
-  /// Offsets are not negative and end at `count`, so that sums of them and a few bytes cannot overflow.
+  /// Offsets are between 0 and `count`, so that sums of them and a few bytes cannot overflow.
   @inline(__always)
   private var lastWord: Int { count &- 8 }
 
@@ -113,11 +113,11 @@ package struct ByteView: RandomAccessCollection {
   @inline(__always)
   func tokenEnd(from offset: Int) -> Int { end(of: .token, ByteWord.notNameLetters, from: offset) }
 
-  /// The first byte from an offset on that is not in the set of a path.
+  /// The first byte from an offset on that is not in the set of path characters.
   @inline(__always)
   func pathEnd(from offset: Int) -> Int { end(of: .path, ByteWord.notPathCharacters, from: offset) }
 
-  /// The first byte from an offset on that is not in the set, nearly all of which `others` does not mark.
+  /// The first byte from an offset on that is not in the set; `others` leaves nearly all members of the set unmarked.
   @inline(__always)
   private func end(of set: ByteSet, _ others: (UInt64) -> UInt64, from offset: Int) -> Int {
     var index = offset
@@ -172,11 +172,11 @@ package struct ByteView: RandomAccessCollection {
       if word(at: index) != other.word(at: index) { return false }
       index &+= 8
     }
-    // The last eight, some of them perhaps once more.
+    // The last eight, which may overlap with those before.
     return word(at: count - 8) == other.word(at: count - 8)
   }
 
-  /// Whether the bytes are the same but for the case of ASCII letters.
+  /// Whether the bytes are the same, ignoring the case of ASCII letters.
   package func equalsIgnoringCase(_ other: ByteView) -> Bool {
     guard count == other.count else { return false }
     for index in 0..<count where ASCII.lowercased(byte(at: index)) != ASCII.lowercased(other.byte(at: index)) {
@@ -185,8 +185,8 @@ package struct ByteView: RandomAccessCollection {
     return true
   }
 
-  /// Whether the bytes are those of a literal but for the case of ASCII letters; the literal is written in small
-  /// letters, with any of the characters below `@` between them.
+  /// Whether the bytes are those of a literal, ignoring the case of ASCII letters; the literal is in lower case and may
+  /// contain any of the characters below `@`.
   @inline(__always)
   package func equalsIgnoringCase(_ literal: StaticString) -> Bool {
     let other = ByteView(literal)
@@ -204,7 +204,7 @@ package struct ByteView: RandomAccessCollection {
     return ByteWord.areSameLetters(word(at: count - 8), other.word(at: count - 8))
   }
 
-  /// Without spaces and tabs at either end.
+  /// The view without spaces and tabs at either end.
   package var trimmed: ByteView {
     var lower = 0
     var upper = count
@@ -218,7 +218,7 @@ package struct ByteView: RandomAccessCollection {
 
   // MARK: Copying out
 
-  /// Copies the bytes to `place` and moves it behind them; there must be room for `count` bytes.
+  /// Copies the bytes to `place` and advances it past them; there must be room for `count` bytes.
   @unsafe @inline(__always)
   fileprivate func copy(to place: inout UnsafeMutableRawPointer) {
     unsafe place.copyMemory(from: start, byteCount: count)
@@ -255,14 +255,14 @@ extension Array<UInt8> {
   @inline(__always)
   package mutating func append(_ literal: StaticString) { append(ByteView(literal)) }
 
-  /// Appends four pieces, asking for room once.
+  /// Appends four pieces, reserving capacity once.
   @inline(__always)
   package mutating func append(_ first: ByteView, _ second: ByteView, _ third: ByteView, _ fourth: ByteView) {
     let count = first.count + second.count + third.count + fourth.count
     append(addingCapacity: count) { span in
       unsafe span.withUnsafeMutableBufferPointer { (buffer, initialized) in
-        // The buffer has room for `count` bytes, which the four copies fill without a gap. An array of bytes that is
-        // to grow has an address.
+        // The buffer has room for `count` bytes, which the four copies fill without a gap. The buffer of a growing
+        // array has an address.
         guard var place = unsafe buffer.baseAddress.map({ UnsafeMutableRawPointer($0) }) else { return }
         unsafe first.copy(to: &place)
         unsafe second.copy(to: &place)

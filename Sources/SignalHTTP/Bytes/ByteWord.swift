@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Eight bytes at a time: the arithmetic with which the parsers step over runs of plain bytes.
+/// Eight bytes at a time: the arithmetic with which the parsers skip runs of plain bytes.
 ///
 /// Each test sets the high bit of exactly the bytes that match. The bytes' own high bits are cleared first, so that no
 /// sum carries from one byte to the next. In a little-endian word the lowest mark is the first byte in memory.
@@ -42,12 +42,12 @@ package enum ByteWord {
     let ascii = word & ~highs
     let folded = ascii | (ones &* 0x20)
     let letters = (folded &+ ones &* (0x80 - 0x61)) & ~(folded &+ ones &* (0x80 - 0x7B))
-    // From `-` to `9` there is nothing else.
+    // There is nothing else from `-` to `9`.
     let others = (ascii &+ ones &* (0x80 - 0x2D)) & ~(ascii &+ ones &* (0x80 - 0x3A))
     return (~(letters | others) | word) & highs
   }
 
-  /// Whether eight bytes are eight characters below `@` or small letters, but for the case of letters.
+  /// Whether eight bytes equal eight characters that are lower-case letters or below `@`, ignoring case.
   @inline(__always)
   package static func areSameLetters(_ word: UInt64, _ small: UInt64) -> Bool {
     // A letter has the bit 0x40; there, and only there, the bit 0x20 may differ.
@@ -59,7 +59,7 @@ package enum ByteWord {
     (byte ^ small) & ~((small & 0x40) &>> 1) == 0
   }
 
-  /// The place, in memory order, of the first marked byte of a test that is not zero.
+  /// The position, in memory order, of the first marked byte of a test that is not zero.
   @inline(__always)
   package static func firstIndex(_ marks: UInt64) -> Int { marks.trailingZeroBitCount &>> 3 }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// Bytes on their way to one socket: references to immutable blocks and an offset into the first, never copies.
+/// Output queued for one socket: references to immutable blocks and an offset into the first, never copies.
 ///
-/// A block is an array; appending one that others hold too costs a retain. The first block is kept in place, so that
-/// the usual case, one block that is sent at once, allocates nothing.
+/// A block is an array; appending one that is also referenced elsewhere costs a retain. The first block is stored
+/// inline, so that the usual case, one block that is sent at once, allocates nothing.
 struct OutputQueue {
   /// Bytes not yet sent.
   private(set) var count = 0
@@ -12,7 +12,7 @@ struct OutputQueue {
   private var rest: [[UInt8]] = []
   private var nextInRest = 0
 
-  /// Blocks sent by one call at most.
+  /// Maximum number of blocks sent by one call.
   static let gatherLimit = 16
 
   var isEmpty: Bool { count == 0 }
@@ -28,7 +28,7 @@ struct OutputQueue {
     count += block.count
   }
 
-  /// Forgets `sent` bytes at the front; everything is given back when nothing is left.
+  /// Removes `sent` bytes at the front; all storage is released when nothing is left.
   mutating func consume(_ sent: Int) {
     precondition(sent <= count, "consumed more bytes than were waiting")
     count -= sent
@@ -48,7 +48,7 @@ struct OutputQueue {
       offset = 0
     }
     offset += left
-    // Blocks already sent are dropped from the array in runs, so that consuming stays linear.
+    // Blocks already sent are removed from the array in runs, so that consuming stays linear.
     if nextInRest > 32 && nextInRest * 2 > rest.count {
       rest.removeFirst(nextInRest)
       nextInRest = 0
@@ -57,7 +57,7 @@ struct OutputQueue {
 
   /// Calls `body` with the front blocks, at most `gatherLimit`, in order.
   ///
-  /// Must not be called when empty.
+  /// Must not be called on an empty queue.
   func withBlocks<Result>(_ body: (UnsafeMutableBufferPointer<Block>) -> Result) -> Result {
     let blocks = min(1 + rest.count - nextInRest, Self.gatherLimit)
     if blocks == 1 { return unsafe withFirst(body) }
@@ -67,7 +67,7 @@ struct OutputQueue {
     }
   }
 
-  /// One block's bytes, laid out like the `iovec` of the system calls; valid during the call it is given to.
+  /// One block's bytes, laid out like the `iovec` of the system calls; valid during the call it is passed to.
   @unsafe struct Block {
     let start: UnsafeMutableRawPointer?
     let count: Int

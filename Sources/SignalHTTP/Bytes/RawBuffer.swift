@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A fixed piece of memory that one loop receives into: allocated once, given back with its owner.
+/// A fixed buffer that one loop receives into: allocated once, freed with its owner.
 @safe final class RawBuffer {
   let bytes: UnsafeMutableRawBufferPointer
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// Chooses among representations by `Accept` (RFC 9110 §12.5.1).
+/// Content negotiation by `Accept` (RFC 9110 §12.5.1).
 package enum Accept {
-  /// The place in `offered` of the type that the client likes best, the first of equals; nil when it accepts none.
+  /// The index in `offered` of the type that the client prefers, the first of equals; nil when it accepts none.
   ///
-  /// Without `Accept` everything is equally welcome. An element that is malformed is left out, as if it had not been
-  /// sent: a preference is no reason to refuse a request. A parameter of a range must stand in the offered type too,
-  /// but for `charset`, which says nothing about types that are UTF-8 by definition.
+  /// Without `Accept` all types are equally acceptable. A malformed element is skipped, as if it had not been sent: a
+  /// preference is no reason to refuse a request. A parameter of a range must be in the offered type too, except for
+  /// `charset`, which has no meaning for types that are UTF-8 by definition.
   package static func best(of offered: [StaticString], for head: borrowing RequestHead) -> Int? {
     var best: Int?
     var bestQuality = 0
@@ -21,7 +21,7 @@ package enum Accept {
     return best
   }
 
-  /// How welcome a type is, in thousandths: what the most specific range that matches it says.
+  /// The quality of a type, in thousandths: that of the most specific range that matches it.
   private static func quality(of type: MediaType, for head: borrowing RequestHead) -> Int {
     var quality = 0
     var specificity = 0
@@ -57,7 +57,7 @@ private struct MediaRange {
     self.quality = quality
   }
 
-  /// 0 when the range does not contain the type, more the closer it describes it.
+  /// 0 when the range does not contain the type; the more specific, the higher.
   func specificity(for offered: MediaType) -> Int {
     if type.type.isAsterisk { return 1 }
     guard type.type.equalsIgnoringCase(offered.type) else { return 0 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// A host with an optional port, as it stands in `Host` (RFC 9110 §7.2) and in a target (RFC 9112 §3.2).
+/// A host with an optional port, as in `Host` (RFC 9110 §7.2) and in a target (RFC 9112 §3.2).
 ///
 /// A host is a name of unreserved characters, an IPv4 address (which is such a name), or an IPv6 address in brackets.
 /// User information, an empty host, `sub-delims` and percent-encoding are refused, and so are zones and addresses of
-/// future versions: none of them names a server here.
+/// future versions: no server name here contains them.
 package struct Authority {
   /// The host, an IPv6 address with its brackets.
   package let host: ByteView
@@ -47,8 +47,8 @@ package struct Authority {
     return UInt16(exactly: value)
   }
 
-  /// `IPv6address` of RFC 3986 §3.2.2: eight groups of one to four digits, one run of zero groups left out as `::`,
-  /// the last two groups perhaps as an IPv4 address.
+  /// `IPv6address` of RFC 3986 §3.2.2: eight groups of one to four digits, one run of zero groups abbreviated as `::`,
+  /// the last two groups optionally as an IPv4 address.
   static func isIPv6(_ text: ByteView) -> Bool {
     var groups = 0
     var hasGap = false

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// Takes the chunks off a body (RFC 9112 §7.1), piece by piece as it arrives.
+/// Removes the chunked framing of a body (RFC 9112 §7.1), piece by piece as it arrives.
 ///
 ///     size ──▶ (extensions) ──▶ sizeEnd ──▶ data ──▶ dataEnd ──▶ size …
 ///                                  │ size 0
 ///                                  ▼
 ///                              trailerStart ──▶ name ──▶ value ──▶ trailerStart … ──▶ end ──▶ complete
 ///
-/// It consumes every byte it is given up to the end of the body and keeps what it needs to go on, so that pieces may
-/// be cut anywhere. It never holds data: it says where in the given bytes data is. The body's limit is checked when a
-/// chunk's size is known, before its data is taken. After an error it is spent.
+/// It consumes every byte it is given up to the end of the body and keeps the state needed to continue, so that the
+/// input may be split anywhere. It never holds data: it returns where in the given bytes data is. The body's limit is
+/// checked when a chunk's size is known, before its data is consumed. After an error it must not be used again.
 ///
-/// Extensions are checked by their grammar and thrown away. So are trailers; one that the server would act on in a
-/// head (`KnownField`) is refused, because someone before us may have let it through for that (RFC 9110 §6.5.1).
+/// Extensions are checked by their grammar and thrown away. So are trailers; one that the server would act on in a head
+/// (`KnownField`) is refused, because an intermediary may have let it through for that (RFC 9110 §6.5.1).
 package struct ChunkedBodyParser: Sendable {
-  /// What came next.
+  /// What was found next.
   package enum Event: Equatable {
     /// Data of the body, as offsets into the given bytes.
     case data(Range<Int>)
-    /// All bytes are consumed and the body goes on.
+    /// All bytes are consumed and the body continues.
     case needsMore
     /// The body is complete; bytes from the offset on belong to the next request.
     case complete
@@ -32,16 +32,16 @@ package struct ChunkedBodyParser: Sendable {
   }
 
   private var state = State.size
-  /// Digits of the size that is being read.
+  /// Number of digits of the size that is being parsed.
   private var digits: UInt8 = 0
-  /// The size of the chunk that is being read, then what is left of it.
+  /// The size of the chunk that is being parsed, then what remains of it.
   private var remaining = 0
   /// The sizes of all chunks so far, this one included.
   private var total = 0
   private var extensionBytes = 0
   private var trailerBytes = 0
   private var trailerLines = 0
-  /// The beginning of the trailer's name that is being read, as much as a known name can have and one more.
+  /// The beginning of the trailer's name that is being parsed, up to one byte more than a known name can have.
   private var trailerName: [UInt8] = []
 
   private static let sizeDigits = 16
@@ -49,7 +49,7 @@ package struct ChunkedBodyParser: Sendable {
 
   package init() {}
 
-  /// Consumes bytes from `index` on, up to the next thing to tell, and moves `index` behind them.
+  /// Consumes bytes from `index` on, up to the next event, and advances `index` past them.
   ///
   /// - Throws: what is wrong with the body; `HTTPParseError.bodyTooLarge` before the data that exceeds the limit.
   package mutating func next(
@@ -127,7 +127,7 @@ package struct ChunkedBodyParser: Sendable {
 
   // MARK: Extensions
 
-  /// One byte of `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
+  /// Parses one byte of `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
   private mutating func takeExtension(_ byte: UInt8, _ limits: HTTPLimits) throws(HTTPParseError) {
     extensionBytes += 1
     guard extensionBytes <= limits.chunkExtensionBytes else { throw .chunkExtensionsTooLarge }
@@ -222,7 +222,7 @@ package struct ChunkedBodyParser: Sendable {
     state = .trailerValue
   }
 
-  /// The error for a byte that is not the one expected: a control character is named as what it is.
+  /// The error for an unexpected byte: a control character is reported as such.
   private static func fault(_ byte: UInt8, _ other: HTTPParseError) -> HTTPParseError {
     switch byte {
     case ASCII.lf: .bareLineFeed

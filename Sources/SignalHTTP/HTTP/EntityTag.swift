@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The tag of one state of a resource (RFC 9110 §8.8.3), read in place: `"x7.1042"` or `W/"x7.1042"`.
+/// The tag of one state of a resource (RFC 9110 §8.8.3), parsed in place: `"x7.1042"` or `W/"x7.1042"`.
 package struct EntityTag {
   /// Whether the tag promises only equal meaning, not equal bytes.
   package let isWeak: Bool
@@ -17,10 +17,10 @@ extension RequestHead {
     case weak
   }
 
-  /// Whether `If-Match` or `If-None-Match` names the current state; nil when the field is not there.
+  /// Whether `If-Match` or `If-None-Match` contains the current tag; nil when the field is missing.
   ///
-  /// `tag` is the current strong tag with its quotes, nil when there is no current state. `*` names any state there
-  /// is. The whole list is checked, also behind a match.
+  /// `tag` is the current strong tag with its quotes, nil when the resource does not exist. `*` matches any existing
+  /// state. The whole list is validated, also after a match.
   ///
   /// - Throws: `HTTPParseError.malformedEntityTag`.
   package func entityTags(
@@ -63,7 +63,7 @@ extension RequestHead {
         } else {
           body(try Self.entityTag(in: value, at: &index))
         }
-        // A comma or the end must follow.
+        // Must be followed by a comma or the end.
         while index < value.count, ASCII.isBlank(value.byte(at: index)) { index += 1 }
         guard index == value.count || value.byte(at: index) == ASCII.comma else { throw .malformedEntityTag }
       }
@@ -71,7 +71,7 @@ extension RequestHead {
     guard count > 0, !hasAsterisk || count == 1 else { throw .malformedEntityTag }
   }
 
-  /// Quotes with visible bytes between them; a backslash escapes nothing here, unlike in a quoted string.
+  /// Parses quotes with visible bytes between them; a backslash escapes nothing here, unlike in a quoted string.
   private static func entityTag(in value: ByteView, at index: inout Int) throws(HTTPParseError) -> EntityTag {
     var start = index
     let isWeak = value.byte(at: start) == UInt8(ascii: "W")

@@ -2,7 +2,7 @@
 
 /// The elements of a field value that is a list (RFC 9110 §5.6.1), without the commas and white space between them.
 ///
-/// Empty elements are skipped. A comma inside a quoted string (RFC 9110 §5.6.4) separates nothing.
+/// Empty elements are skipped. A comma inside a quoted string (RFC 9110 §5.6.4) is not a separator.
 package struct FieldList: Sequence, IteratorProtocol {
   private let value: ByteView
   private var index = 0
@@ -35,8 +35,8 @@ package struct FieldList: Sequence, IteratorProtocol {
 
 /// A quoted string (RFC 9110 §5.6.4).
 enum QuotedString {
-  /// The offset behind the closing quote of the string that begins at `start`; nil if it does not end, or holds a
-  /// byte that may not stand in one.
+  /// The offset after the closing quote of the string that begins at `start`; nil if it is not terminated, or contains
+  /// a byte that is not allowed in one.
   static func end(in value: ByteView, from start: Int) -> Int? {
     guard start < value.count, value.byte(at: start) == ASCII.quote else { return nil }
     var index = start + 1
@@ -53,7 +53,7 @@ enum QuotedString {
     return nil
   }
 
-  /// What stands in the string, with quoted pairs resolved; `value` is the whole string with its quotes.
+  /// The content of the string, with quoted pairs resolved; `value` is the whole string with its quotes.
   static func content(of value: ByteView) -> [UInt8] {
     var content: [UInt8] = []
     content.reserveCapacity(value.count)
@@ -66,7 +66,7 @@ enum QuotedString {
     return content
   }
 
-  /// Whether a byte may stand between the quotes: tab, space, visible ASCII, or beyond ASCII.
+  /// Whether a byte is allowed between the quotes: tab, space, visible ASCII, or beyond ASCII.
   @inline(__always)
   static func isText(_ byte: UInt8) -> Bool { byte == ASCII.tab || (byte >= 0x20 && byte != 0x7F) }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-/// Gathers, line by line, the fields that say where a request is meant for, where its body ends and what becomes of
-/// the connection, and draws the conclusions at the end of the head (RFC 9112 §3.2, §6, §9.3).
+/// Collects, line by line, the fields that determine the host of a request, the end of its body and the persistence of
+/// the connection, and evaluates them at the end of the head (RFC 9112 §3.2, §6, §9.3).
 ///
-/// Everything that two readers could understand differently is refused: both framings, repeated or listed lengths
-/// even when they are equal, codings other than one final `chunked`.
+/// Everything that two parsers could understand differently is refused: both framings, repeated or listed lengths even
+/// when they are equal, codings other than one final `chunked`.
 struct FramingFields {
   private var contentLength: Int?
   private var codings = TransferCodings()
   private var hasUnknownExpectation = false
 
-  /// Looks at one line of a field that the server knows.
+  /// Examines one line of a field that the server knows.
   @inline(__always)
   mutating func note(
     _ field: KnownField, _ value: HeadRange, in head: ByteView, _ index: inout HeadIndex
@@ -19,7 +19,7 @@ struct FramingFields {
     case .host:
       guard index.repeated & field.bit == 0 else { throw .repeatedHost }
       guard let authority = Authority(head[value.range]) else { throw .malformedHost }
-      // RFC 9112 §3.2.2: the host of the target takes precedence; a malformed `Host` is refused all the same.
+      // RFC 9112 §3.2.2: the host of the target takes precedence; a malformed `Host` is refused nevertheless.
       guard index.form == .origin || index.host == .empty else { return }
       index.host = HeadRange(Int(value.lower), Int(value.lower) + authority.host.count)
       index.port = authority.port
@@ -33,12 +33,13 @@ struct FramingFields {
     }
   }
 
-  /// What the fields together mean.
+  /// Evaluates the fields together.
   @inline(__always)
   func conclude(_ head: ByteView, _ limits: HTTPLimits, _ index: inout HeadIndex) throws(HTTPParseError) {
     guard index.present & KnownField.host.bit != 0 || index.minorVersion == 0 else { throw .missingHost }
     if index.present & KnownField.transferEncoding.bit != 0 {
-      // The more dangerous fault is named first: an unknown coding beside a length is smuggling, not a wish.
+      // The more dangerous fault is reported first: an unknown coding with a length is smuggling, not just an
+      // unsupported coding.
       guard contentLength == nil else { throw .conflictingFraming }
       guard index.minorVersion > 0 else { throw .transferEncodingInOldVersion }
       try codings.conclude()
@@ -48,11 +49,11 @@ struct FramingFields {
       index.framing = .sized(contentLength)
     }
     guard !hasUnknownExpectation else { throw .unsupportedExpectation }
-    // RFC 9110 §10.1.1: ignored in HTTP/1.0, and without a body there is nothing to go on with.
+    // RFC 9110 §10.1.1: ignored in HTTP/1.0, and without a body there is nothing to continue with.
     if index.minorVersion == 0 || index.framing == .none || index.framing == .sized(0) { index.expectsContinue = false }
   }
 
-  /// One decimal number without sign or anything around it (RFC 9110 §8.6); zeros before it mean nothing.
+  /// Parses one decimal number without a sign or anything around it (RFC 9110 §8.6); leading zeros are allowed.
   private static func length(_ value: ByteView) throws(HTTPParseError) -> Int {
     // As many digits as the greatest number has.
     guard value.count > 0, value.count <= 19 else { throw .malformedContentLength }
@@ -69,7 +70,7 @@ struct FramingFields {
 
   private func noteConnection(_ value: ByteView, _ index: inout HeadIndex) throws(HTTPParseError) {
     if value.equalsIgnoringCase("keep-alive") {
-      // What nearly every client sends.
+      // The option that nearly every client sends.
       index.options.insert(.keepAlive)
       return
     }
@@ -95,8 +96,8 @@ struct FramingFields {
     }
   }
 
-  /// Whether a name is that of a framing field but for an underscore: gateways that turn names into variables
-  /// (RFC 3875 §4.1.18) make one name of both.
+  /// Whether a name equals that of a framing field except for an underscore: gateways that convert names to variables
+  /// (RFC 3875 §4.1.18) do not distinguish the two.
   @inline(__always)
   static func isDisguised(_ name: ByteView) -> Bool {
     switch name.count {
@@ -114,12 +115,12 @@ private struct TransferCodings {
 
   /// Adds the codings of one line.
   ///
-  /// Stricter than a list need be: an empty element is refused, because readers differ in what they make of it.
+  /// Stricter than required of a list: an empty element is refused, because parsers differ in how they treat it.
   mutating func append(_ value: ByteView) throws(HTTPParseError) {
     var offset = 0
     while true {
       let nameEnd = value.firstIndex(notIn: .token, from: offset)
-      // Nothing may come after `chunked`, not even `chunked`; and it has no parameters (§7).
+      // Nothing may follow `chunked`, not even `chunked`; and it has no parameters (§7).
       guard nameEnd > offset, !isChunked else { throw .malformedTransferEncoding }
       if value[offset..<nameEnd].equalsIgnoringCase("chunked") { isChunked = true } else { hasUnknown = true }
       offset = nameEnd

@@ -2,15 +2,15 @@
 import JSON
 
 extension HTTPDate {
-  /// The date that a text names in any of the three forms a recipient must understand (RFC 9110 §5.6.7).
+  /// Parses a date in any of the three forms that a recipient must accept (RFC 9110 §5.6.7).
   ///
-  ///     Sun, 06 Nov 1994 08:49:37 GMT      the one that is sent today
+  ///     Sun, 06 Nov 1994 08:49:37 GMT      the current form
   ///     Sunday, 06-Nov-94 08:49:37 GMT     RFC 850
   ///     Sun Nov  6 08:49:37 1994           asctime
   ///
-  /// Nil for anything else, and for days that no calendar has. The day of the week is one of the seven names, not
-  /// compared with the date. A year of two digits that seems more than 50 years in the future, seen from `now`, is one
-  /// in the past.
+  /// Nil for anything else, and for days that do not exist. The day of the week must be one of the seven names, but is
+  /// not compared with the date. A two-digit year that seems more than 50 years in the future, relative to `now`, is
+  /// one in the past.
   public init?(_ text: String, now: HTTPDate) {
     guard let date = Array(text.utf8).withView({ HTTPDate($0, now: now) }) else { return nil }
     self = date
@@ -38,7 +38,7 @@ extension HTTPDate {
     var minute = 0
     var second = 0
 
-    /// Nil when one of the numbers is out of its range.
+    /// Nil when one of the numbers is out of range.
     var seconds: Int64? {
       // A leap second, 60, is legal and counts as the first second of the next minute.
       guard let date = CalendarDay(year: year, month: month, day: day), hour < 24, minute < 60, second <= 60 else {
@@ -48,7 +48,7 @@ extension HTTPDate {
     }
   }
 
-  /// Walks over a text; every step returns nil when the text has something else there.
+  /// Scans a text; every step returns nil when the text does not match.
   private struct Cursor {
     let text: ByteView
     var index = 0
@@ -75,7 +75,7 @@ extension HTTPDate {
       return value
     }
 
-    /// The place of a three-letter name in a row of such names.
+    /// The index of a three-letter name in a string of such names.
     mutating func name(in names: ByteView) -> Int? {
       guard text.count - index >= 3 else { return nil }
       let name = text[index..<index + 3]
@@ -126,7 +126,7 @@ extension HTTPDate {
       else { return nil }
       (fields.year, fields.month, fields.day) = (year, month + 1, day)
       fields.year += CalendarDay.split(now.secondsSinceEpoch, dayOf: 86_400).day.year / 100 * 100
-      // Within 50 years of now, in the past rather than in the future.
+      // Within 50 years of now, otherwise in the past.
       let fiftyYears: Int64 = 50 * 31_556_952
       if let seconds = fields.seconds, seconds > now.secondsSinceEpoch + fiftyYears {
         fields.year -= 100

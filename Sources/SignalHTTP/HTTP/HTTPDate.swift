@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import JSON
 
-/// A point in time as HTTP tells it, to the second (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// A point in time with the resolution of HTTP, one second (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
 /// Days are counted in the proleptic Gregorian calendar, without leap seconds, between the years 0 and 9999.
 public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -11,8 +11,8 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
   static let earliest: Int64 = -62_167_219_200
   static let latest: Int64 = 253_402_300_799
 
-  /// The date so many seconds after the beginning of 1970; one that has no four-digit year becomes the nearest that
-  /// has.
+  /// The date that many seconds after the beginning of 1970; one without a four-digit year becomes the nearest that has
+  /// one.
   public init(secondsSinceEpoch: Int64) {
     self.secondsSinceEpoch = min(max(secondsSinceEpoch, Self.earliest), Self.latest)
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Why a field cannot be built: the application's fault, never a client's.
+/// Why a field cannot be built: an error of the application, never of a client.
 public enum HTTPFieldError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The name is empty or not a token (RFC 9110 §5.1).
   case malformedName
@@ -49,7 +49,7 @@ public struct HTTPFieldName: Hashable, Sendable, CustomStringConvertible, Expres
   }
 }
 
-/// Field lines in their order, each with a valid name and value: what is in here can be sent as it is.
+/// Field lines in their order, each with a valid name and value: they can be sent unchanged.
 ///
 /// A value with a line break would let a client's text end the head early and begin a response of its own (RFC 9112
 /// §11.1). It cannot be built: `append` and `set` refuse it.
@@ -72,17 +72,17 @@ public struct HTTPFields: Sendable, Equatable {
   /// No fields.
   public init() {}
 
-  /// Adds a line; others of the same name stay.
+  /// Adds a line; other lines of the same name are kept.
   ///
-  /// - Throws: `HTTPFieldError.malformedValue`, and then nothing is added.
+  /// - Throws: `HTTPFieldError.malformedValue`; nothing is added then.
   public mutating func append(_ name: HTTPFieldName, _ value: String) throws(HTTPFieldError) {
     guard Self.isValid(value) else { throw .malformedValue }
     fields.append(Field(name: name, value: value))
   }
 
-  /// Puts one line in the place of all lines of that name, or at the end when there are none.
+  /// Replaces all lines of that name by one line, or appends it when there are none.
   ///
-  /// - Throws: `HTTPFieldError.malformedValue`, and then nothing is changed.
+  /// - Throws: `HTTPFieldError.malformedValue`; nothing is changed then.
   public mutating func set(_ name: HTTPFieldName, _ value: String) throws(HTTPFieldError) {
     guard Self.isValid(value) else { throw .malformedValue }
     guard let first = fields.firstIndex(where: { $0.name == name }) else {
@@ -94,7 +94,7 @@ public struct HTTPFields: Sendable, Equatable {
     }
   }
 
-  /// Takes all lines of a name away.
+  /// Removes all lines of a name.
   public mutating func remove(_ name: HTTPFieldName) { fields.removeAll { $0.name == name } }
 
   /// The values of all lines of a name, joined by `, ` as RFC 9110 §5.2 combines them; nil when there are none.
@@ -124,6 +124,6 @@ extension HTTPFields: RandomAccessCollection {
   public var startIndex: Int { 0 }
   /// The number of lines.
   public var endIndex: Int { fields.count }
-  /// The line at a place in the order of sending.
+  /// The line at a position in the order of sending.
   public subscript(position: Int) -> Field { fields[position] }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The bounds on what a request may bring; each is checked before memory is taken for what exceeds it.
+/// Limits on a request; each is checked before memory is allocated for what exceeds it.
 public struct HTTPLimits: Sendable, Equatable {
   /// Bytes of a request's head, from the first byte to the empty line; then 431.
   ///
@@ -21,15 +21,15 @@ public struct HTTPLimits: Sendable, Equatable {
   public var fields = 100
   /// Empty lines that are skipped before a request line (RFC 9112 §2.2); then 400.
   ///
-  /// Default 4. Some old clients send one after a body. More of them are a way to keep a connection busy for nothing.
+  /// Default 4. Some old clients send one after a body. More of them could keep a connection busy to no purpose.
   public var emptyLines = 4
   /// Bytes of a body, without the framing around it; then 413.
   ///
-  /// Default 1 MiB and 64 KiB: a value of the largest size that the store takes, with some white space in it.
+  /// Default 1 MiB and 64 KiB: a value of the largest size that the store accepts, with some white space in it.
   public var bodyBytes = (1 << 20) + (64 << 10)
   /// Bytes of all chunk extensions of one body together; then 400.
   ///
-  /// Default 4 KiB. Extensions are thrown away. Without a bound a client could send any amount of them, one-byte chunk
+  /// Default 4 KiB. Extensions are thrown away. Without a limit a client could send any amount of them, one-byte chunk
   /// by one-byte chunk (RFC 9112 §7.1.1).
   public var chunkExtensionBytes = 4 << 10
   /// Bytes of the trailer section of a chunked body; then 431.

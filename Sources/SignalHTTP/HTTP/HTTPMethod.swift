@@ -2,7 +2,7 @@
 
 /// What a request asks for (RFC 9110 §9): one of the registered methods, or any other token.
 ///
-/// Methods are compared with case: `get` is not `GET`.
+/// Methods are case-sensitive: `get` is not `GET`.
 public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
   package enum Known: UInt8, CaseIterable, Sendable {
     case get, head, post, put, delete, connect, options, trace, patch
@@ -42,7 +42,7 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
   public static var delete: HTTPMethod { HTTPMethod(.delete) }
   /// Open a tunnel (RFC 9110 §9.3.6).
   public static var connect: HTTPMethod { HTTPMethod(.connect) }
-  /// Tell what can be done with the resource (RFC 9110 §9.3.7).
+  /// Describe the communication options of the resource (RFC 9110 §9.3.7).
   public static var options: HTTPMethod { HTTPMethod(.options) }
   /// Send the request back (RFC 9110 §9.3.8).
   public static var trace: HTTPMethod { HTTPMethod(.trace) }
@@ -54,7 +54,7 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
     if case .known(let known) = storage { known } else { nil }
   }
 
-  /// The name as it stands on the wire.
+  /// The name as it is on the wire.
   public var name: String {
     switch storage {
     case .known(let known): known.literal.description
@@ -62,10 +62,10 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The name as it stands on the wire.
+  /// The name as it is on the wire.
   public var description: String { name }
 
-  /// Whether the method asks for nothing to be changed (RFC 9110 §9.2.1); false for unregistered ones.
+  /// Whether the method is safe: it requests no change (RFC 9110 §9.2.1); false for unregistered ones.
   public var isSafe: Bool {
     switch known {
     case .get, .head, .options, .trace: true
@@ -73,8 +73,8 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether several equal requests are meant to have the effect of one (RFC 9110 §9.2.2); false for unregistered
-  /// ones.
+  /// Whether the method is idempotent: repeating a request has the effect of one (RFC 9110 §9.2.2); false for
+  /// unregistered ones.
   public var isIdempotent: Bool { isSafe || known == .put || known == .delete }
 }
 
@@ -93,7 +93,7 @@ extension HTTPMethod.Known {
     }
   }
 
-  /// Recognises a registered method, with case; nil for anything else.
+  /// Recognises a registered method, case-sensitively; nil for anything else.
   package init?(_ name: ByteView) {
     guard name.count >= 3 else { return nil }
     // Length and one letter leave one candidate, which is then compared in full.

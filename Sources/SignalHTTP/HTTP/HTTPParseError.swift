@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What is wrong with a request's bytes: the client's fault, told to it as a status; then the connection is closed.
+/// What is malformed in a request: the client's fault, answered with a status; then the connection is closed.
 ///
 /// Cases are in the order of the specification.
 public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   case bareCarriageReturn = "bare_carriage_return"
   /// A line feed without its carriage return.
   case bareLineFeed = "bare_line_feed"
-  /// NUL or another control character where only text may stand.
+  /// NUL or another control character where only text is allowed.
   case controlCharacter = "control_character"
   /// More empty lines before the request line than `HTTPLimits.emptyLines`.
   case tooManyEmptyLines = "too_many_empty_lines"
@@ -54,9 +54,9 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   case spaceBeforeColon = "space_before_colon"
   /// A field name that is not a token.
   case malformedFieldName = "malformed_field_name"
-  /// `Content_Length` or `Transfer_Encoding`, which some readers take for the fields with a hyphen.
+  /// `Content_Length` or `Transfer_Encoding`, which some parsers treat as the fields with a hyphen.
   case ambiguousFieldName = "ambiguous_field_name"
-  /// A field that may stand once only stands twice.
+  /// A field that may occur only once occurs twice.
   case repeatedField = "repeated_field"
   /// A field's value does not follow its grammar.
   case malformedFieldValue = "malformed_field_value"
@@ -69,13 +69,13 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
 
   /// `Content-Length` is not one decimal number of at most 19 digits.
   case malformedContentLength = "malformed_content_length"
-  /// More than one `Content-Length`, be they equal or not.
+  /// More than one `Content-Length`, whether or not they are equal.
   case repeatedContentLength = "repeated_content_length"
-  /// Both ways of framing in one request.
+  /// Both kinds of framing in one request.
   case conflictingFraming = "conflicting_framing"
   /// `Transfer-Encoding` in a request of HTTP/1.0.
   case transferEncodingInOldVersion = "transfer_encoding_in_old_version"
-  /// `Transfer-Encoding` is no list of codings, or `chunked` is not the last and only once.
+  /// `Transfer-Encoding` is not a list of codings, or `chunked` is not the last and only once.
   case malformedTransferEncoding = "malformed_transfer_encoding"
   /// A transfer coding other than `chunked`.
   case unsupportedTransferCoding = "unsupported_transfer_coding"
@@ -90,16 +90,16 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   case malformedChunkExtension = "malformed_chunk_extension"
   /// More bytes of chunk extensions than `HTTPLimits.chunkExtensionBytes`.
   case chunkExtensionsTooLarge = "chunk_extensions_too_large"
-  /// A chunk's data goes on after its size.
+  /// A chunk's data continues beyond its size.
   case malformedChunkEnd = "malformed_chunk_end"
   /// The trailer section is longer than `HTTPLimits.trailerBytes`.
   case trailersTooLarge = "trailers_too_large"
-  /// A trailer that means framing, routing, authentication or content: it could have an effect only in the head.
+  /// A trailer field about framing, routing, authentication or content, which could have an effect only in the head.
   case forbiddenTrailer = "forbidden_trailer"
 
   // RFC 9110: methods and fields with a meaning of their own.
 
-  /// `CONNECT`: a successful answer to it would be no HTTP.
+  /// `CONNECT`: after a successful answer the connection would not be HTTP.
   case unsupportedTunnel = "unsupported_tunnel"
   /// `Expect` asks for something other than `100-continue`.
   case unsupportedExpectation = "unsupported_expectation"
@@ -120,8 +120,8 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   /// The name of the fault, for logs: `repeated_host`.
   public var code: String { rawValue }
 
-  /// The `code` of the problem document that the client is sent: stable, and the same for all faults that a client
-  /// handles alike.
+  /// The `code` of the problem document sent to the client: stable, and the same for all faults that a client handles
+  /// alike.
   public var problemCode: String {
     switch self {
     case .targetTooLong: "target_too_long"
@@ -135,7 +135,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
     }
   }
 
-  /// What the client is answered.
+  /// The status of the answer.
   public var status: HTTPStatus {
     switch self {
     case .targetTooLong: .uriTooLong

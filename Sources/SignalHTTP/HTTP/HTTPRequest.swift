@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// A request with its body, to keep for as long as one likes and to hand to other threads.
+/// A request with its body, which may be kept indefinitely and passed to other threads.
 ///
-/// It owns one copy of the head's bytes and looks fields up in it: nothing is made into strings before it is asked
-/// for. What has not been asked for is as it came over the wire, checked but not decoded.
+/// It owns one copy of the head's bytes and looks fields up in it: strings are created only on access. Until then
+/// everything is as it was received, checked but not decoded.
 public struct HTTPRequest: Sendable {
   /// The method.
   public let method: HTTPMethod
@@ -31,7 +31,7 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// About how many bytes it takes.
+  /// Approximate memory in bytes.
   var heldBytes: Int { bytes.count + body.count + lines.count * MemoryLayout<FieldLine>.stride }
 
   private func text(_ range: HeadRange) -> String { String(decoding: bytes[range.range], as: UTF8.self) }
@@ -44,7 +44,7 @@ public struct HTTPRequest: Sendable {
 
   /// The path with its percent-encoding resolved.
   ///
-  /// An encoded slash becomes a slash like any other; split `path` first where that makes a difference.
+  /// An encoded slash becomes an ordinary slash; split `path` first where that makes a difference.
   ///
   /// - Throws: `HTTPParseError.malformedUTF8` when the result would not be UTF-8.
   public var decodedPath: String {

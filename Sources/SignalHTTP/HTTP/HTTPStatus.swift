@@ -110,14 +110,14 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
 
   /// The registered words for the number; empty for a number that has none here.
   ///
-  /// They are for people who read the traffic; clients look at the number alone.
+  /// They are for people who read the traffic; clients use only the number.
   public var reason: String {
     let line = statusLine
     // Between `HTTP/1.1 404 ` and the line's end.
     return line.utf8CodeUnitCount == 0 ? "" : ByteView(line)[13..<line.utf8CodeUnitCount - 2].string
   }
 
-  /// The number and its words, as they stand in the status line.
+  /// The number and its words, as in the status line.
   public var description: String { reason.isEmpty ? "\(code)" : "\(code) \(reason)" }
 
   /// Whether a response never has a body (RFC 9112 §6.3): 1xx, 204 and 304.

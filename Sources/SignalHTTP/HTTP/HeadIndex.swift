@@ -4,7 +4,7 @@
 package enum BodyFraming: Equatable, Sendable {
   /// There is no body.
   case none
-  /// So many bytes follow the head; perhaps 0.
+  /// That many bytes follow the head; may be 0.
   case sized(Int)
   /// Chunks follow the head.
   case chunked
@@ -60,7 +60,7 @@ package struct FieldLine: Sendable {
   let known: KnownField?
 }
 
-/// What a head says, as offsets and small values: it needs the head's bytes to be read.
+/// The contents of a head, as offsets and small values: it is used together with the head's bytes.
 package struct HeadIndex: Sendable {
   var method: HTTPMethod.Known?
   var methodName = HeadRange.empty
@@ -75,7 +75,7 @@ package struct HeadIndex: Sendable {
   var options: ConnectionOptions = []
   var expectsContinue = false
   var isSecured = false
-  /// Bits of the known fields that are there, and of those that are there more than once.
+  /// Bits of the known fields that occur, and of those that occur more than once.
   var present: UInt64 = 0
   var repeated: UInt64 = 0
   var fieldCount = 0

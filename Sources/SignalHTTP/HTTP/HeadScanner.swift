@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: MIT
 
-/// Finds the end of a request's head (RFC 9112 §2.1) in bytes that arrive in pieces, and refuses at the first byte
-/// that no head can have.
+/// Finds the end of a request's head (RFC 9112 §2.1) in bytes that arrive in pieces, and fails at the first byte that
+/// no head can contain.
 ///
 ///     leading ──▶ method ──▶ target ──▶ version ──▶ lineStart ──▶ end
 ///                                                   ▲      │
 ///                                        line end ──┘      ▼
 ///                                                        line
 ///
-/// It looks at every byte once: the next call begins where the last one stopped, so feeding byte by byte costs no
-/// more than feeding at once. What it accepts is a request line of three parts and lines of text that end in CRLF;
-/// `RequestHeadParser` then says what they mean. It is a small value: all that a connection keeps of an incomplete
-/// head besides the bytes.
+/// It examines every byte once: the next call begins where the last one stopped, so feeding byte by byte costs no more
+/// than feeding at once. What it accepts is a request line of three parts and lines of text that end in CRLF;
+/// `RequestHeadParser` then interprets them. It is a small value: all that a connection keeps of an incomplete head
+/// besides the bytes.
 package struct HeadScanner: Sendable {
   private enum Phase: UInt8 {
     case leading, leadingLineFeed, method, target, version, lineStart, line, lineFeed, endLineFeed
   }
 
   private var phase = Phase.leading
-  /// Where the next call begins to look.
+  /// Where the next call begins.
   private var offset: UInt32 = 0
-  /// Where the part that is being looked at begins: the method, the target, the version.
+  /// Where the current part begins: the method, the target, the version.
   private var partStart: UInt32 = 0
   private var emptyLines: UInt32 = 0
   private var fields: UInt32 = 0
 
   package init() {}
 
-  /// Whether nothing has been seen but empty lines: the connection is idle, not in the middle of a request.
+  /// Whether only empty lines have been seen: the connection is idle, not in the middle of a request.
   package var isIdle: Bool { phase == .leading || phase == .leadingLineFeed }
 
-  /// Looks at what is new in `bytes`, which begin with the request and grow from call to call.
+  /// Scans the new part of `bytes`, which begin with the request and grow from call to call.
   ///
   /// Returns the length of the head, with the empty lines before it and the one that ends it, or nil when more bytes
-  /// are needed. After a length or an error the scanner is spent; the next request takes a new one.
+  /// are needed. After a length or an error the scanner must not be used again; the next request takes a new one.
   package mutating func scan(_ bytes: ByteView, limits: HTTPLimits) throws(HTTPParseError) -> Int? {
-    // Bytes behind the limit are not looked at: the answer is the same however the bytes are cut.
+    // Bytes beyond the limit are not examined: the result is the same however the bytes are split.
     let limit = min(max(limits.headBytes, 0), Int(UInt32.max))
     let window = bytes.count > limit ? bytes[0..<limit] : bytes
     var index = Int(offset)
@@ -116,7 +116,7 @@ package struct HeadScanner: Sendable {
     }
   }
 
-  /// Returns whether the head is complete; `index` is then behind it.
+  /// Returns whether the head is complete; `index` is then after it.
   private mutating func scanFieldLines(
     _ bytes: ByteView, _ index: inout Int, _ limits: HTTPLimits
   ) throws(HTTPParseError) -> Bool {
@@ -144,7 +144,7 @@ package struct HeadScanner: Sendable {
           index += 1
           phase = .endLineFeed
         } else {
-          // A blank here would fold the line before, or hide the field behind it (RFC 9112 §2.2, §5.2).
+          // A blank here would fold the previous line, or hide the following field (RFC 9112 §2.2, §5.2).
           guard !ASCII.isBlank(byte) else { throw .foldedLine }
           guard fields < limits.fields else { throw .tooManyFields }
           fields += 1
@@ -154,7 +154,7 @@ package struct HeadScanner: Sendable {
     }
   }
 
-  /// Moves over as many whole lines as another line follows; stops in a line, for the careful steps to go on.
+  /// Skips as many complete lines as are followed by another; stops within a line, where the bytewise steps continue.
   @inline(__always)
   private mutating func stepOverLines(_ bytes: ByteView, _ index: inout Int, _ limits: HTTPLimits) {
     var end = index
@@ -171,7 +171,7 @@ package struct HeadScanner: Sendable {
     index = end
   }
 
-  /// The error for a byte that is not the one expected: a control character is named as what it is.
+  /// The error for an unexpected byte: a control character is reported as such.
   fileprivate static func fault(_ byte: UInt8, _ other: HTTPParseError) -> HTTPParseError {
     switch byte {
     case ASCII.lf: .bareLineFeed
@@ -187,7 +187,7 @@ enum HTTPVersion {
   /// Bytes of a version and the line's end.
   static let lineBytes = 10
 
-  /// Whether `HTTP/1.1` and the line's end stand at an offset.
+  /// Whether `HTTP/1.1` and the line's end are at an offset.
   @inline(__always)
   static func isCurrent(_ bytes: ByteView, at offset: Int) -> Bool {
     offset + lineBytes <= bytes.count && bytes.word(at: offset) == 0x312E_312F_5054_5448

@@ -2,7 +2,7 @@
 
 /// The request fields that the server itself acts on, recognised while a head is parsed.
 ///
-/// A field of these may not stand in a trailer section: there it would come too late for what it means.
+/// None of these fields may be in a trailer section: there it would come too late to have its meaning.
 package enum KnownField: UInt8, CaseIterable, Sendable {
   case accept
   case acceptEncoding
@@ -36,7 +36,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
   case transferEncoding
   case upgrade
 
-  /// The name in small letters.
+  /// The name in lower case.
   package var name: StaticString {
     switch self {
     case .accept: "accept"
@@ -73,14 +73,14 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// Recognises a name without regard to case; nil for any other.
+  /// Recognises a name, ignoring case; nil for any other.
   ///
   /// `name` is known to be a token.
   package init?(token name: ByteView) {
     let count = name.count
     guard count >= 2 else { return nil }
     let first = name.byte(at: 0) | 0x20
-    // Length and one or two letters leave one name to compare with.
+    // Length and one or two letters leave one name to compare.
     switch (count, first) {
     case (2, UInt8(ascii: "t")): self.init(.te, if: name.equalsIgnoringCase("te"))
     case (4, UInt8(ascii: "h")): self.init(.host, if: name.equalsIgnoringCase("host"))
@@ -131,6 +131,6 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     self = field
   }
 
-  /// The field's place in a set of 64 bits.
+  /// The field's bit in a set of 64.
   var bit: UInt64 { 1 << UInt64(rawValue) }
 }

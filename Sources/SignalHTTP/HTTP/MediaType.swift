@@ -21,14 +21,13 @@ package struct MediaType {
 
   /// The part before the slash, as it came.
   package var type: ByteView { essence[0..<slash] }
-  /// The part behind the slash, as it came.
+  /// The part after the slash, as it came.
   package var subtype: ByteView { essence[slash + 1..<essence.count] }
 
   /// Whether this is the type of that name, for example `application/json`, whatever its parameters.
   package func matches(_ name: StaticString) -> Bool { essence.equalsIgnoringCase(name) }
 
-  /// The content of the first parameter of this name, which is in small letters, without quotes; nil when there is
-  /// none.
+  /// The content of the first parameter of this name, which is in lower case, without quotes; nil when there is none.
   package func parameter(_ name: StaticString) -> [UInt8]? {
     for parameter in allParameters where parameter.name.equalsIgnoringCase(name) { return parameter.content }
     return nil

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// Where a browser says a request comes from (RFC 6454 §7), read in place: `https://example.com:8443`, or `null`.
+/// The origin of a request as the browser states it (RFC 6454 §7), parsed in place: `https://example.com:8443`, or
+/// `null`.
 ///
 /// The grammar allows a list; no browser sends one, and it is refused.
 package struct Origin {
   /// The value as it came.
   package let bytes: ByteView
   private let schemeEnd: Int
-  /// Nil when the browser keeps the origin to itself: a sandboxed page, a local file.
+  /// Nil when the browser hides the origin: a sandboxed page, a local file.
   private let authority: Authority?
 
   /// - Throws: `HTTPParseError.malformedOrigin`.
@@ -26,8 +27,8 @@ package struct Origin {
     self.authority = authority
   }
 
-  /// Whether it is the origin of what a connection serves under this host and port (RFC 6454 §5): the scheme is `https`
-  /// with TLS and `http` without, and a port that is not named is the scheme's.
+  /// Whether it is the origin that a connection serves with this host and port (RFC 6454 §5): the scheme is `https`
+  /// with TLS and `http` without, and a missing port is the scheme's.
   package func matches(host: ByteView, port: UInt16?, isSecured: Bool) -> Bool {
     guard let authority, authority.host.equalsIgnoringCase(host) else { return false }
     let (scheme, ownPort): (StaticString, UInt16) = isSecured ? ("https", 443) : ("http", 80)

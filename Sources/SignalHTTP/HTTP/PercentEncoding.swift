@@ -2,7 +2,7 @@
 
 /// Percent-encoding (RFC 3986 §2.1) and its form variant (WHATWG URL §5.1), in which `+` is a space.
 package enum PercentEncoding {
-  /// What the percent sign at an index, and the two digits behind it, stand for; nil when the digits are not there.
+  /// The byte encoded by the percent sign at an index and the two digits after it; nil when the digits are missing.
   static func byte(at index: Int, in text: ByteView) -> UInt8? {
     guard index + 2 < text.count, let high = ASCII.hexValue(text.byte(at: index + 1)),
       let low = ASCII.hexValue(text.byte(at: index + 2))
@@ -12,10 +12,10 @@ package enum PercentEncoding {
 
   /// Appends the decoded bytes of `text`.
   ///
-  /// The result is bytes, not text: it may hold anything.
+  /// The result is bytes, not text: it may contain anything.
   ///
   /// - Throws: `HTTPParseError.malformedPercentEncoding` when two digits do not follow a percent sign; `output` then
-  ///   holds what came before.
+  ///   contains what was decoded before.
   package static func decode(
     _ text: ByteView, plusIsSpace: Bool = false, into output: inout [UInt8]
   ) throws(HTTPParseError) {
@@ -44,7 +44,7 @@ package enum PercentEncoding {
     return string
   }
 
-  /// Where `prefix` ends in `path`, if the path begins with it; nil otherwise.
+  /// The offset in `path` after `prefix`, if the path begins with it; nil otherwise.
   ///
   /// An unreserved character and its percent-encoding are equivalent (RFC 3986 §6.2.2.2); a reserved one, such as `%2F`,
   /// is not the same as its encoding. Allocates nothing.
@@ -70,8 +70,8 @@ package enum PercentEncoding {
 
 /// The names and values of `application/x-www-form-urlencoded` text: a query, or a form's body.
 ///
-/// Items are separated by `&`, a name ends at its first `=`, and an empty item is none. They are found in place and
-/// decoded when asked for.
+/// Items are separated by `&`, a name ends at its first `=`, and an empty item is skipped. They are found in place and
+/// decoded on access.
 package struct FormItems: Sequence, IteratorProtocol {
   /// One item, as it came.
   package struct Item {
@@ -92,7 +92,7 @@ package struct FormItems: Sequence, IteratorProtocol {
       get throws(HTTPParseError) { try PercentEncoding.string(encodedValue, plusIsSpace: true) }
     }
 
-    /// Whether the decoded name is this one, byte by byte; false if it cannot be decoded.
+    /// Whether the decoded name equals this one, byte by byte; false if it cannot be decoded.
     package func isNamed(_ name: String) -> Bool {
       var bytes: [UInt8] = []
       guard (try? PercentEncoding.decode(encodedName, plusIsSpace: true, into: &bytes)) != nil else { return false }

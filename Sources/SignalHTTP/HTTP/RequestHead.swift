@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// The head of a request, read in place: a view of the receive buffer with the offsets of its parts.
+/// The head of a request, parsed in place: a view of the receive buffer with the offsets of its parts.
 ///
-/// It is passed as `borrowing` and valid only during the call it was given to; it cannot be copied, so that it cannot
-/// be kept by mistake. Whoever needs the request for longer makes an `HTTPRequest` of it.
+/// It is passed as `borrowing` and valid only during the call it was passed to; it cannot be copied, so that it cannot
+/// be kept by mistake. Code that needs the request for longer creates an `HTTPRequest` from it.
 package struct RequestHead: ~Copyable {
   /// The bytes of the head, with the empty line at its end.
   package let bytes: ByteView
@@ -39,9 +39,9 @@ package struct RequestHead: ~Copyable {
   package var query: ByteView? { index.query.map { bytes[$0.range] } }
   /// The host that the request is for, from the target or else from `Host`; empty only in HTTP/1.0.
   package var host: ByteView { bytes[index.host.range] }
-  /// The port beside the host; nil when it is the scheme's own.
+  /// The port of the host; nil when it is the scheme's default.
   package var port: UInt16? { index.port }
-  /// Whether it came over TLS.
+  /// Whether the request came over TLS.
   package var isSecured: Bool { index.isSecured }
   /// 0 or 1.
   package var minorVersion: UInt8 { index.minorVersion }
@@ -56,7 +56,7 @@ package struct RequestHead: ~Copyable {
   }
   /// Whether the client waits for 100 (Continue) before it sends the body.
   package var expectsContinue: Bool { index.expectsContinue }
-  /// Whether the client asks to change the protocol (RFC 9110 §7.8); what to is in `.upgrade`.
+  /// Whether the client asks to change the protocol (RFC 9110 §7.8); the new protocol is in `.upgrade`.
   package var wantsUpgrade: Bool {
     index.minorVersion > 0 && index.options.contains(.upgrade) && has(.upgrade)
   }
@@ -74,9 +74,9 @@ package struct RequestHead: ~Copyable {
     return nil
   }
 
-  /// The value of a field that may stand only once; nil when there is none.
+  /// The value of a field that may occur only once; nil when there is none.
   ///
-  /// - Throws: `HTTPParseError.repeatedField` when it stands more often: which of them counts would be a guess.
+  /// - Throws: `HTTPParseError.repeatedField` when it occurs more often: which of them counts would be a guess.
   package func single(_ field: KnownField) throws(HTTPParseError) -> ByteView? {
     guard index.repeated & field.bit == 0 else { throw .repeatedField }
     return self[field]
@@ -95,7 +95,7 @@ package struct RequestHead: ~Copyable {
   /// The number of field lines.
   package var fieldCount: Int { index.fieldCount }
 
-  /// Name and value of one line, in the order of the head.
+  /// Name and value of one line, by its position in the head.
   package func field(at position: Int) -> (name: ByteView, value: ByteView) {
     precondition(position < index.fieldCount, "no such field line")
     return (bytes[lines[position].name.range], bytes[lines[position].value.range])

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// Says what the head of a request means: request line, fields, and where the body ends (RFC 9112 §3, §5, §6).
+/// Parses the head of a request: request line, fields, and the framing of the body (RFC 9112 §3, §5, §6).
 ///
-/// One parser serves all connections of a loop, one head at a time: the table of field lines keeps its storage, so
-/// that parsing allocates nothing. It takes complete heads, as `HeadScanner` finds them, but does not rely on the
-/// scanner: every byte is checked here too, and bytes that are no head are an error like any other.
+/// One parser serves all connections of a loop, one head at a time: the table of field lines keeps its storage, so that
+/// parsing allocates nothing. It takes complete heads, as `HeadScanner` finds them, but does not rely on the scanner:
+/// every byte is checked here too, and bytes that are not a head are an error like any other.
 package struct RequestHeadParser: Sendable {
   private let limits: HTTPLimits
   private let isSecured: Bool
-  /// Room for as many lines as a head may have; the beginning of it is in use.
+  /// Capacity for as many lines as a head may have; the beginning of it is in use.
   private var lines: [FieldLine]
 
   /// - Parameter isSecured: The requests come over TLS.
@@ -22,7 +22,7 @@ package struct RequestHeadParser: Sendable {
   ///
   /// The result refers to the bytes of `head` and is valid as long as they are.
   package mutating func parse(_ head: ByteView) throws(HTTPParseError) -> RequestHead {
-    // With CRLF CRLF at the end every search below stops there at the latest.
+    // As CRLF CRLF is at the end, every search below stops there at the latest.
     let count = head.count
     guard count >= 4, count <= UInt32.max, head.endsWithEmptyLine else { throw .incompleteMessage }
     var index = HeadIndex()
@@ -70,7 +70,7 @@ package struct RequestHeadParser: Sendable {
   ) throws(HTTPParseError) {
     var facts = FramingFields()
     var count = 0
-    // Taken once, so that storing a line asks nothing but whether there is room.
+    // Taken once, so that storing a line checks nothing but the capacity.
     var table = lines.mutableSpan
     while offset < head.count, head.byte(at: offset) != ASCII.cr {
       guard count < table.count else { throw .tooManyFields }
@@ -106,7 +106,8 @@ package struct RequestHeadParser: Sendable {
 }
 
 extension FieldLine {
-  /// Why no name stands between `start` and `end`, where a byte that is not part of a token ended the search.
+  /// The error when there is no name between `start` and `end`, where a byte that is not part of a token ended the
+  /// search.
   static func nameError(in head: ByteView, from start: Int, at end: Int) -> HTTPParseError {
     guard end < head.count else { return .incompleteMessage }
     switch head.byte(at: end) {
@@ -123,7 +124,7 @@ extension FieldLine {
     }
   }
 
-  /// Why no line ends at `end`, where a control character stands.
+  /// The error when no line ends at `end`, where there is a control character.
   static func lineError(in head: ByteView, at end: Int) -> HTTPParseError {
     guard end < head.count else { return .incompleteMessage }
     switch head.byte(at: end) {

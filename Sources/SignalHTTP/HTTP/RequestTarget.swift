@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// Tells the four forms of a target apart and finds its parts (RFC 9112 §3.2, RFC 3986).
+/// Distinguishes the four forms of a target and finds its parts (RFC 9112 §3.2, RFC 3986).
 ///
-/// A target is checked byte by byte and kept as it came: nothing is decoded or normalised here. A path holds `pchar`,
-/// `/` and what browsers leave unencoded, a query visible ASCII; see `ByteSet`. Percent signs need two digits, and in
-/// a path they may not stand for a control character: `%00` and `%0D%0A` are there only to fool someone behind us.
+/// A target is checked byte by byte and kept as it came: nothing is decoded or normalised here. A path contains
+/// `pchar`, `/` and what browsers leave unencoded, a query visible ASCII; see `ByteSet`. Percent signs need two digits,
+/// and in a path they may not encode a control character: the only purpose of `%00` and `%0D%0A` is to deceive a
+/// program that processes the path later.
 struct RequestTarget {
   private let head: ByteView
   private let range: Range<Int>
@@ -53,11 +54,11 @@ struct RequestTarget {
       try parsePath(from: end, into: &index)
     } else {
       if end == range.upperBound, index.method == .options {
-        // RFC 9112 §3.2.4: this is how `OPTIONS *` travels through proxies.
+        // RFC 9112 §3.2.4: the form in which `OPTIONS *` passes through proxies.
         index.form = .asterisk
         return
       }
-      // An empty path means `/` (RFC 9110 §4.2.3); the one before the authority stands in for it.
+      // An empty path means `/` (RFC 9110 §4.2.3); the one before the authority is used for it.
       index.path = HeadRange(authorityStart - 1, authorityStart)
       try parseQuery(from: end, into: &index)
     }
@@ -76,7 +77,7 @@ struct RequestTarget {
   private func parsePath(from start: Int, into index: inout HeadIndex) throws(HTTPParseError) {
     var offset = start
     while true {
-      // The space behind the target stops the search at the latest.
+      // The space after the target stops the search at the latest.
       offset = head.pathEnd(from: offset)
       guard offset < range.upperBound, head.byte(at: offset) == ASCII.percent else { break }
       let byte = try encodedByte(at: offset)

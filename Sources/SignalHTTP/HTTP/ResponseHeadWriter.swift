@@ -2,23 +2,23 @@
 
 /// How the end of a response's body is found (RFC 9112 §6).
 package enum ResponseBody: Equatable, Sendable {
-  /// So many bytes follow; also for the response to HEAD, which says the size and sends nothing.
+  /// That many bytes follow; also for the response to HEAD, which states the size and sends nothing.
   case sized(Int)
   /// Chunks follow; only to a client of HTTP/1.1.
   case chunked
-  /// What follows ends with the connection.
+  /// The body ends with the connection.
   case untilClose
 }
 
 /// What the response says about the connection (RFC 9112 §9.3).
 package enum Persistence: Equatable, Sendable {
-  /// It stays open, which is what a client of HTTP/1.1 expects: nothing is written.
+  /// It stays open, which is the default in HTTP/1.1: nothing is written.
   case implied
-  /// It stays open, which a client of HTTP/1.0 has to be told.
+  /// It stays open, which has to be stated to a client of HTTP/1.0.
   case announced
   /// It ends after this response.
   case closes
-  /// Nothing is written: the fields of an upgrade say it themselves.
+  /// Nothing is written: the fields of an upgrade state it themselves.
   case upgrades
 }
 
@@ -29,19 +29,20 @@ package enum Persistence: Equatable, Sendable {
 ///     head.end(.sized(body.count), .implied, to: &output)
 ///     output.append(contentsOf: body)
 ///
-/// It writes `Date`, `Connection`, `Content-Length` and `Transfer-Encoding` itself, by the status and by what `end` is
-/// told; nobody else may. No value can end its line: a control character in one is written as a space (RFC 9110 §5.5).
+/// It writes `Date`, `Connection`, `Content-Length` and `Transfer-Encoding` itself, depending on the status and on the
+/// arguments of `end`; no caller may. No value can end its line: a control character in one is written as a space (RFC
+/// 9110 §5.5).
 package struct ResponseHeadWriter {
   private let status: HTTPStatus
 
-  /// Appends the status line and, but for 1xx, the date; `second` is the current time in seconds since 1970.
+  /// Appends the status line and, except for 1xx, the date; `second` is the current time in seconds since 1970.
   package init(_ status: HTTPStatus, date: inout DateField, second: Int64, to output: inout [UInt8]) {
     self.status = status
     let line = ByteView.statusLine(status)
     if let line {
       output.append(line)
     } else {
-      // A space stands after the number even when no words follow (RFC 9112 §4).
+      // A space follows the number even when no words do (RFC 9112 §4).
       output.append("HTTP/1.1 ")
       output.append(decimal: Int(status.code))
       output.append(" \r\n")
@@ -51,7 +52,7 @@ package struct ResponseHeadWriter {
 
   /// Appends one field.
   ///
-  /// The name is a literal of ours, which is a token.
+  /// The name is a literal in the source, which is a token.
   package func field(_ name: StaticString, _ value: ByteView, to output: inout [UInt8]) {
     assert(ByteView(name).isToken, "a field name must be a token")
     guard value.firstControl(from: 0) == value.count else {
@@ -61,7 +62,7 @@ package struct ResponseHeadWriter {
     output.append(ByteView(name), ByteView(": "), value, ByteView("\r\n"))
   }
 
-  /// Appends one field whose value is known.
+  /// Appends one field with a constant value.
   package func field(_ name: StaticString, _ value: StaticString, to output: inout [UInt8]) {
     field(name, ByteView(value), to: &output)
   }
@@ -71,7 +72,7 @@ package struct ResponseHeadWriter {
     value.withView { field(name, $0, to: &output) }
   }
 
-  /// Appends an application's fields, without those that this writer writes itself.
+  /// Appends an application's fields, except those that this writer writes itself.
   package func fields(_ fields: HTTPFields, to output: inout [UInt8]) {
     for field in fields where !Self.isOwn(field.name) {
       output.append(contentsOf: field.name.name.utf8)
@@ -81,9 +82,9 @@ package struct ResponseHeadWriter {
     }
   }
 
-  /// Appends the framing that the status allows, what becomes of the connection, and the empty line.
+  /// Appends the framing that the status allows, the persistence of the connection, and the empty line.
   ///
-  /// 1xx, 204 and 304 have no body, whatever `body` says: no length and no coding is written for them (RFC 9110 §8.6).
+  /// 1xx, 204 and 304 have no body, whatever `body` is: no length and no coding is written for them (RFC 9110 §8.6).
   package func end(_ body: ResponseBody, _ persistence: Persistence, to output: inout [UInt8]) {
     if !status.isBodiless {
       switch body {
@@ -123,7 +124,7 @@ extension Array<UInt8> {
 
   /// Appends `data` as one chunk (RFC 9112 §7.1).
   ///
-  /// No data is no chunk: an empty one would end the body.
+  /// Empty data writes no chunk: an empty one would end the body.
   package mutating func appendChunk(_ data: ByteView) {
     guard data.count > 0 else { return }
     appendChunkSize(data.count)
@@ -142,6 +143,6 @@ extension Array<UInt8> {
     append("\r\n")
   }
 
-  /// Appends what ends a chunked body.
+  /// Appends the end of a chunked body.
   package mutating func appendLastChunk() { append("0\r\n\r\n") }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// The names under which a server answers (RFC 9110 §7.4).
+/// The host names for which a server answers (RFC 9110 §7.4).
 ///
-/// A page of `evil.example` whose name has been rebound to 127.0.0.1 is, to a browser, of the same origin as a server
-/// there. What gives it away is the name in `Host`, so that is what is judged. The port is not: a forwarded one is any.
+/// To a browser, a page of `evil.example` whose name has been rebound to 127.0.0.1 has the same origin as a server
+/// there. It can be recognized by the name in `Host`, so that is what is checked. The port is not: a forwarded one may
+/// be any.
 package struct ServedHosts: Sendable {
   /// What a server listens on.
   package struct Listening: Sendable {
@@ -19,9 +20,10 @@ package struct ServedHosts: Sendable {
   }
 
   private let isAny: Bool
-  /// Any address is served: one cannot be rebound, and which of them lead here is not known behind a forwarded port.
+  /// Any address is served: an address cannot be rebound, and which of them lead here is not known behind a forwarded
+  /// port.
   private let hasEveryAddress: Bool
-  /// All names, one behind the other, so that looking through them touches no other memory and counts no references.
+  /// All names, concatenated, so that searching them accesses no other memory and counts no references.
   private let text: [UInt8]
   private let names: [Range<Int>]
 
@@ -30,7 +32,7 @@ package struct ServedHosts: Sendable {
     isAny = listed.contains("*")
     hasEveryAddress = listening.isEverywhere
     var text: [UInt8] = []
-    // The names that nearly every request has come first.
+    // The names that are in nearly every request come first.
     names = (["localhost", "127.0.0.1", "::1"] + listening.names + listed).map { name in
       let start = text.count
       text += Array((name.contains(":") && !name.hasPrefix("[") ? "[\(name)]" : name).utf8)
@@ -39,8 +41,8 @@ package struct ServedHosts: Sendable {
     self.text = text
   }
 
-  /// Whether `*.example.com`, from a certificate, stands for a name: for one with exactly one part in its place
-  /// (RFC 6125 §6.4.3).
+  /// Whether `*.example.com`, from a certificate, matches a name: one with exactly one label in its place (RFC 6125
+  /// §6.4.3).
   private func covers(_ pattern: ByteView, _ name: ByteView) -> Bool {
     guard pattern.count > 2, pattern.byte(at: 1) == ASCII.dot, let dot = name.firstIndex(of: ASCII.dot), dot > 0 else {
       return false
@@ -50,10 +52,10 @@ package struct ServedHosts: Sendable {
 
   /// Whether a request for this host, without its port, is served.
   ///
-  /// Without a host, as only HTTP/1.0 may be, it is: no browser sends such a request.
+  /// A request without a host, which only HTTP/1.0 allows, is served: no browser sends one.
   package func contains(_ host: ByteView) -> Bool {
     if isAny || host.count == 0 { return true }
-    // A dot at the end says only that the name is complete.
+    // A trailing dot only means that the name is complete.
     let name = host.byte(at: host.count - 1) == ASCII.dot ? host[0..<host.count - 1] : host
     let isListed = text.withView { text in
       names.contains { range in

@@ -4,7 +4,7 @@
 package enum Base64 {
   private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-  /// The text of some bytes.
+  /// Encodes bytes.
   package static func encode(_ bytes: Span<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -28,9 +28,9 @@ package enum Base64 {
     unsafe alphabet.utf8Start[Int(bits & 63)]
   }
 
-  /// How many bytes a text stands for; nil when it is not Base64 with its padding.
+  /// The number of bytes that a text encodes; nil when it is not Base64 with its padding.
   ///
-  /// Bits of the last letter that no byte uses may have any value: RFC 6455 §4.1 does not forbid them.
+  /// The unused bits of the last letter may have any value: RFC 6455 §4.1 does not forbid them.
   package static func decodedCount(_ text: Span<UInt8>) -> Int? {
     guard text.count % 4 == 0 else { return nil }
     var padding = 0

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-/// Why a WebSocket ends (RFC 6455 §7.4), and with it what the client should do next.
+/// Why a WebSocket ends (RFC 6455 §7.4), and therefore what the client should do next.
 ///
-/// The codes of the application come in ranges, so that a client that does not know a code still knows what to do:
+/// The application's codes are assigned by range, so that a client that does not know a code still knows what to do:
 /// 4000–4399 reconnect now, 4400–4799 fix something first, 4800–4999 do not. See ``advice``.
 public struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
   /// The number on the wire.
   public let rawValue: UInt16
 
-  /// Any number; whether it may be sent is told by ``isLegalOnWire``.
+  /// Any number; ``isLegalOnWire`` says whether it may be sent.
   public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// 1000: the purpose of the connection is fulfilled.
   public static let normal = CloseCode(rawValue: 1000)
   /// 1001: the server shuts down, or the page was left.
   public static let goingAway = CloseCode(rawValue: 1001)
-  /// 1002: the peer broke RFC 6455.
+  /// 1002: the peer violated RFC 6455.
   public static let protocolError = CloseCode(rawValue: 1002)
   /// 1003: a kind of message that is not understood, for example binary where text is expected.
   public static let unsupportedData = CloseCode(rawValue: 1003)
@@ -32,13 +32,13 @@ public struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
   /// 1013: the server is overloaded.
   public static let tryAgainLater = CloseCode(rawValue: 1013)
 
-  /// 4008: the client takes too long to take what waits for it; it resumes from its last cursor.
+  /// 4008: the client receives too slowly; it resumes from its last cursor.
   public static let tooSlow = CloseCode(rawValue: 4008)
 
   /// Whether the code may stand in a close frame (RFC 6455 §7.4.1, §7.4.2 and the IANA registry up to 1014).
   ///
-  /// 1004 is reserved, 1005, 1006 and 1015 are only for telling an application what happened, 1016–2999 belong to
-  /// future revisions of the protocol, and below 1000 and above 4999 nothing is defined.
+  /// 1004 is reserved, 1005, 1006 and 1015 are only for reporting to an application, 1016–2999 belong to future
+  /// revisions of the protocol, and below 1000 and above 4999 nothing is defined.
   public var isLegalOnWire: Bool {
     switch rawValue {
     case 1000...1003, 1007...1014, 3000...4999: true
@@ -54,11 +54,11 @@ extension CloseCode {
     case reconnectNow
     /// Something that the client sent was refused and would be again: change it, then connect.
     case reconnectAfterFixing
-    /// The connection has done its work, or the server will not serve this client.
+    /// The purpose of the connection is fulfilled, or the server will not serve this client.
     case doNotReconnect
   }
 
-  /// What a client should do after receiving this code; for one without a meaning of its own, by its range.
+  /// What a client should do after receiving this code; by its range when the code itself is not known.
   public var advice: Advice {
     switch rawValue {
     case 1000, 4800...4999: .doNotReconnect

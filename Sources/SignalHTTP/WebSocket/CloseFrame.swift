@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// What a peer says in its close frame (RFC 6455 §5.5.1).
+/// The content of a peer's close frame (RFC 6455 §5.5.1).
 package struct CloseFrame: Equatable, Sendable {
-  /// Why; nil when the frame was empty, which an application is told as 1005.
+  /// Why; nil when the frame was empty, which is reported to an application as 1005.
   package let code: CloseCode?
-  /// A sentence for people who debug; may be empty.
+  /// A sentence for debugging; may be empty.
   package let reason: String
 
-  /// Reads a payload: nothing, or a code that may be sent and a reason in UTF-8.
+  /// Parses a payload: empty, or a code that may be sent and a reason in UTF-8.
   package init(_ payload: Span<UInt8>) throws(WebSocketError) {
     if payload.isEmpty {
       code = nil

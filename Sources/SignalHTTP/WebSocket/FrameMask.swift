@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// The four bytes that a client's payload is combined with (RFC 6455 §5.3), turned so that the next byte of the
-/// payload meets the lowest of them: a payload may be handled in pieces of any length.
+/// The masking key of a client's payload (RFC 6455 §5.3), rotated so that its lowest byte applies to the next byte of
+/// the payload: a payload may be processed in pieces of any length.
 package struct FrameMask: Equatable, Sendable {
-  /// The key; its next byte is the lowest.
+  /// The key; its lowest byte is the next one to apply.
   private(set) var key: UInt32
 
   /// A mask whose first byte on the wire is the lowest of `key`.
   @inline(__always)
   package init(key: UInt32) { self.key = key }
 
-  /// A key that nobody can foresee, as a client needs for each frame (§10.3).
+  /// An unpredictable key, as a client needs for each frame (§10.3).
   package static func random() -> FrameMask { FrameMask(key: .random(in: .min ... .max)) }
 
-  /// The key as it stands in the frame's header.
+  /// The key as it is in the frame's header.
   var bytes: (UInt8, UInt8, UInt8, UInt8) {
     (
       UInt8(truncatingIfNeeded: key), UInt8(truncatingIfNeeded: key >> 8), UInt8(truncatingIfNeeded: key >> 16),
@@ -21,11 +21,12 @@ package struct FrameMask: Equatable, Sendable {
     )
   }
 
-  /// Masks, or unmasks, a piece in place and remembers where in the key the next piece begins.
+  /// Masks or unmasks a piece in place and remembers where in the key the next piece begins.
   @inline(__always)
   package mutating func apply(to bytes: inout MutableSpan<UInt8>, in range: Range<Int>) {
     precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "masking outside of the buffer")
-    // The pointer stays in this call, and `combine` touches only the range that was just compared with the count.
+    // The pointer does not escape this call, and `combine` accesses only the range that was just compared with the
+    // count.
     unsafe bytes.withUnsafeMutableBytes { memory in
       guard let start = memory.baseAddress else { return }
       unsafe Self.combine(start + range.lowerBound, range.count, key)
@@ -34,7 +35,7 @@ package struct FrameMask: Equatable, Sendable {
     if turn != 0 { key = key >> turn | key << (32 &- turn) }
   }
 
-  /// 64 bytes a step while there are as many, then 8, then single ones.
+  /// In steps of 64 bytes while possible, then 8, then single ones.
   private static func combine(_ start: UnsafeMutableRawPointer, _ count: Int, _ key: UInt32) {
     let pattern = (UInt64(key) << 32 | UInt64(key)).littleEndian
     let wide = SIMD4<UInt64>(repeating: pattern)

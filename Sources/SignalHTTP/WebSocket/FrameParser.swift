@@ -18,7 +18,7 @@ package struct DataSlice: Sendable {
 
 /// What a frame parser found.
 package enum FrameEvent: Sendable {
-  /// All bytes are taken, and more are needed for the next event.
+  /// All bytes are consumed, and more are needed for the next event.
   case needMore
   /// A piece of a data frame.
   case data(DataSlice)
@@ -26,13 +26,13 @@ package enum FrameEvent: Sendable {
   case control(Opcode, Payload)
 }
 
-/// Finds frames in a stream of bytes (RFC 6455 §5.2), in whatever pieces it comes.
+/// Finds frames in a stream of bytes (RFC 6455 §5.2), however it is split.
 ///
-/// It takes every byte it is given: an unfinished header is kept as a few numbers, the payload of data frames is
-/// handed on as it comes, and only a control frame that is cut in two (125 bytes at most) is copied. So nothing is
-/// allocated on the usual way, and nothing of a peer's choice in size on any.
+/// It consumes every byte it is given: an unfinished header is kept as a few numbers, the payload of data frames is
+/// passed on as it arrives, and only a control frame that is split (125 bytes at most) is copied. So usually nothing is
+/// allocated, and never an amount that the peer determines.
 ///
-/// Every fault is told by the earliest byte that shows it. After a throw the parser must not be used again.
+/// Every fault is reported at the earliest byte that shows it. After a throw the parser must not be used again.
 package struct FrameParser: Sendable {
   private enum Step { case first, second, length, mask, payload }
 
@@ -43,16 +43,16 @@ package struct FrameParser: Sendable {
   private var opcode = Opcode.continuation
   private var isFinal = false
   private var startsFrame = false
-  /// Bytes still to come of the length or of the mask.
+  /// Missing bytes of the length or of the mask.
   private var missing = 0
   /// The length field of the second byte: up to 125 the length itself, 126 for two bytes more, 127 for eight.
   private var lengthForm: UInt8 = 0
   /// The announced length of the payload.
   private var length: UInt64 = 0
   private var mask = FrameMask(key: 0)
-  /// Bytes of the payload still to come.
+  /// Remaining bytes of the payload.
   private var remaining = 0
-  /// The beginning of a control frame's payload whose rest has not come.
+  /// The beginning of a control frame's payload whose rest has not arrived.
   private var held: [UInt8] = []
 
   /// At the beginning of a stream; a data frame over `frameLimit` bytes of payload is refused.
@@ -61,10 +61,10 @@ package struct FrameParser: Sendable {
     self.frameLimit = UInt64(clamping: frameLimit)
   }
 
-  /// Finds the next event in `buffer` from `position` on, and moves `position` behind it.
+  /// Finds the next event in `buffer` from `position` on, and advances `position` past it.
   ///
-  /// Payload is unmasked in place, so the bytes up to the new position must not be given again; those behind it are
-  /// untouched.
+  /// Payload is unmasked in place, so the bytes up to the new position must not be passed again; those after it are
+  /// unchanged.
   @inline(__always)
   package mutating func next(
     in buffer: inout MutableSpan<UInt8>, at position: inout Int
@@ -112,10 +112,10 @@ package struct FrameParser: Sendable {
 
   // MARK: Header
 
-  /// Two bytes, a length of eight, a mask of four.
+  /// Two bytes, an eight-byte length, a four-byte mask.
   private static let longestHeader = 14
 
-  /// Reads a header that is known to be there whole.
+  /// Parses a header that is known to be complete.
   @inline(__always)
   private mutating func readHeader(
     in buffer: borrowing MutableSpan<UInt8>, at position: inout Int
@@ -138,7 +138,7 @@ package struct FrameParser: Sendable {
     beginPayload()
   }
 
-  /// Reads as much of a header as there is, and tells whether it is whole.
+  /// Parses the available part of a header, and returns whether it is complete.
   private mutating func readHeaderBytewise(
     in buffer: borrowing MutableSpan<UInt8>, at position: inout Int
   ) throws(WebSocketError) -> Bool {
@@ -178,7 +178,7 @@ package struct FrameParser: Sendable {
     self.opcode = opcode
   }
 
-  /// MASK (§5.1) and the short length, or how many bytes of a longer one follow.
+  /// MASK (§5.1) and the short length, or how many bytes of an extended one follow.
   @inline(__always)
   private mutating func take(second byte: UInt8) throws(WebSocketError) {
     if role == .server {
@@ -203,7 +203,7 @@ package struct FrameParser: Sendable {
     }
   }
 
-  /// The shortest form (§5.2), then the limit (§10.4).
+  /// Checks the shortest form (§5.2), then the limit (§10.4).
   @inline(__always)
   private func checkLength() throws(WebSocketError) {
     if lengthForm == 126 {

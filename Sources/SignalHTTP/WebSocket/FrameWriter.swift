@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Writes frames (RFC 6455 §5.2) behind what an array already holds: a server's without mask, a client's with one.
+/// Appends frames (RFC 6455 §5.2) to an array: a server's without mask, a client's with one.
 ///
-/// Every frame is a whole message: FIN is set and lengths have their shortest form.
+/// Every frame is a complete message: FIN is set and lengths have their shortest form.
 package enum FrameWriter {
   /// Bytes of the header of a frame with `payloadCount` bytes: 2, 4 or 10, and 4 more with a mask.
   package static func headerCount(payloadCount: Int, masked: Bool = false) -> Int {
@@ -10,7 +10,7 @@ package enum FrameWriter {
     return masked ? length + 4 : length
   }
 
-  /// Appends a header alone; the caller appends exactly `payloadCount` bytes behind it, combined with `mask` if any.
+  /// Appends a header alone; the caller appends exactly `payloadCount` bytes after it, combined with `mask` if any.
   ///
   /// A control frame has at most 125 bytes (§5.5).
   @inline(__always)
@@ -64,7 +64,7 @@ package enum FrameWriter {
 
   /// Appends a close frame; with no code it has no payload (§5.5.1).
   ///
-  /// `reason` is cut, between two characters, so that the frame has at most 125 bytes.
+  /// `reason` is truncated, between two characters, so that the frame has at most 125 bytes.
   package static func appendClose(
     _ code: CloseCode?, reason: String = "", mask: FrameMask? = nil, to output: inout [UInt8]
   ) {

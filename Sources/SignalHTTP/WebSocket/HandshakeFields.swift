@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-/// Reading the few fields of the handshake: lists of tokens (RFC 9110 §5.6.1, §5.6.2).
+/// Parsing of the few fields of the handshake: lists of tokens (RFC 9110 §5.6.1, §5.6.2).
 enum HandshakeFields {
-  /// The elements of a list that may be spread over several fields, without the white space around them; empty ones
-  /// are left out, as RFC 9110 §5.6.1.2 wants of a recipient.
+  /// The elements of a list that may be spread over several fields, without the white space around them; empty ones are
+  /// skipped, as RFC 9110 §5.6.1.2 requires of a recipient.
   static func elements(_ fields: [[UInt8]]) -> [ArraySlice<UInt8>] {
     fields.flatMap { field in
       field.split(separator: UInt8(ascii: ",")).map(trimmed).filter { !$0.isEmpty }
     }
   }
 
-  /// Whether a list has a token, in any case of its letters; `token` is in lower case.
+  /// Whether a list contains a token, ignoring case; `token` is in lower case.
   static func list(_ fields: [[UInt8]], has token: String) -> Bool {
     elements(fields).contains { element in element.lazy.map(ASCII.lowercased).elementsEqual(token.utf8) }
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// A whole message.
+/// A complete message.
 package struct WebSocketMessage: Sendable {
-  /// Text, which has been found to be UTF-8, or binary.
+  /// Text, which has been validated as UTF-8, or binary.
   package let kind: MessageKind
   /// Its bytes.
   package let payload: Payload
 }
 
-/// Makes messages of frames (RFC 6455 §5.4) and checks that text is UTF-8 (§8.1) as it comes.
+/// Assembles messages from frames (RFC 6455 §5.4) and validates text as UTF-8 (§8.1) as it arrives.
 ///
-/// A message in one frame that is whole in the buffer stays there. Any other is joined in memory of its own, which
-/// grows with what has really been received, not with what was announced, and goes away with the message: between
+/// A message in one frame that is complete in the buffer stays there. Any other is joined in a buffer of its own, which
+/// grows with what has actually been received, not with what was announced, and is freed with the message: between
 /// messages nothing is held.
 ///
 /// After a throw the assembler must not be used again.
@@ -19,13 +19,13 @@ package struct MessageAssembler: Sendable {
   private let messageLimit: Int
   private let acceptsBinary: Bool
 
-  /// The message under way; none between messages.
+  /// The kind of the current message; nil between messages.
   private var kind: MessageKind?
   private var joined: [UInt8] = []
-  /// Between two characters whenever a message begins, because one ends only there.
+  /// At a character boundary whenever a message begins, because a message can only end there.
   private var validator = UTF8Validator()
 
-  /// With no message under way; one over `messageLimit` bytes is refused.
+  /// Creates an assembler; a message over `messageLimit` bytes is refused.
   package init(messageLimit: Int, acceptsBinary: Bool = true) {
     self.messageLimit = max(0, messageLimit)
     self.acceptsBinary = acceptsBinary
@@ -34,10 +34,10 @@ package struct MessageAssembler: Sendable {
   /// Whether a message has begun and not ended.
   package var isInsideMessage: Bool { kind != nil }
 
-  /// Bytes that the message under way takes.
+  /// Bytes that the current message occupies.
   package var heldBytes: Int { joined.capacity }
 
-  /// Forgets the message under way.
+  /// Forgets the current message.
   package mutating func abandon() { joined = [] }
 
   /// Adds a piece that the frame parser found in `buffer`, and returns the message when this was its last.
@@ -61,7 +61,7 @@ package struct MessageAssembler: Sendable {
     return join(slice, buffer, isWhole, kind)
   }
 
-  /// The order of frames (§5.4) and the limit (§10.4), as soon as a frame's header is known.
+  /// Checks the order of frames (§5.4) and the limit (§10.4), as soon as a frame's header is known.
   @inline(__always)
   private mutating func begin(_ slice: DataSlice) throws(WebSocketError) {
     if slice.opcode == .continuation {
@@ -77,7 +77,7 @@ package struct MessageAssembler: Sendable {
   private mutating func join(
     _ slice: DataSlice, _ buffer: borrowing MutableSpan<UInt8>, _ isWhole: Bool, _ kind: MessageKind
   ) -> WebSocketMessage? {
-    // Small messages get what they need at once, large ones as they come: an announcement alone costs the peer
+    // Capacity for small messages is reserved at once, for large ones as they arrive: an announcement costs the peer
     // nothing and must not cost us more.
     if joined.isEmpty { joined.reserveCapacity(min(slice.frameLength, Self.trustedLength)) }
     let piece = buffer.span.extracting(slice.range)
@@ -90,6 +90,6 @@ package struct MessageAssembler: Sendable {
     return message
   }
 
-  /// Bytes that are allocated on the strength of a frame's header alone.
+  /// Bytes that are allocated because of a frame's header alone.
   private static let trustedLength = 4096
 }

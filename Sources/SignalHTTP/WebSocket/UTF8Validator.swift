@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Checks UTF-8 (RFC 3629) piece by piece and fails at the first byte that cannot belong to it.
+/// Validates UTF-8 (RFC 3629) piece by piece and fails at the first byte that cannot belong to it.
 ///
-/// Refused are overlong forms, surrogates and everything above U+10FFFF, at the earliest byte that shows it. ASCII
-/// is stepped over 32 or 8 bytes at a time; the rest goes through an automaton of nine states that needs one table
-/// load and one shift a byte, with no branch.
+/// Overlong forms, surrogates and everything above U+10FFFF are refused, at the earliest byte that shows it. ASCII is
+/// skipped 32 or 8 bytes at a time; the rest goes through an automaton of nine states that needs one table load and one
+/// shift per byte, with no branch.
 package struct UTF8Validator: Sendable {
   private var state = State.accept
 
@@ -15,9 +15,9 @@ package struct UTF8Validator: Sendable {
   @inline(__always)
   package var isComplete: Bool { state == State.accept }
 
-  /// Takes the next piece, and tells whether all so far can be UTF-8.
+  /// Takes the next piece, and returns whether everything so far can be UTF-8.
   ///
-  /// After `false` the validator is of no more use.
+  /// After `false` the validator must not be used again.
   @inline(__always)
   package mutating func consume(_ bytes: Span<UInt8>) -> Bool {
     var position = 0
@@ -28,7 +28,7 @@ package struct UTF8Validator: Sendable {
     return consumeSlowly(bytes, from: position)
   }
 
-  /// How many bytes at the beginning are surely ASCII: a multiple of eight when something follows.
+  /// The number of leading bytes that are certainly ASCII: a multiple of eight when something follows.
   @inline(__always)
   private static func asciiPrefix(of bytes: Span<UInt8>) -> Int {
     let count = bytes.count
@@ -83,17 +83,17 @@ package struct UTF8Validator: Sendable {
 
   @inline(__always)
   private static func step(_ byte: UInt8, from state: UInt64, _ table: Span<UInt64>) -> UInt64 {
-    // A byte is always an index into a table of 256, so the check is left out.
+    // A byte is always a valid index of a table of 256, so the check is left out.
     unsafe (table[unchecked: Int(byte)] &>> state) & 63
   }
 
   private static let nonASCII: UInt64 = 0x8080_8080_8080_8080
 
-  /// The states; each is the place, in bits, of its own entry in a row of the table.
+  /// The states; each value is the bit position of its own entry in a row of the table.
   private enum State {
-    /// Zero, so that what a row does not mention is refused, and so that no byte leads out of it.
+    /// Zero, so that what a row does not define is refused, and so that no byte leads out of it.
     static let reject: UInt64 = 0
-    /// Between two characters.
+    /// At a character boundary.
     static let accept: UInt64 = 6
     /// One, two or three bytes 80…BF are missing.
     static let oneMore: UInt64 = 12
@@ -136,11 +136,11 @@ package struct UTF8Validator: Sendable {
 }
 
 extension Span<UInt8> {
-  /// Eight bytes from an offset, the first in the lowest place; the caller has compared `offset + 8` with `count`.
+  /// Eight bytes from an offset, the first in the lowest position; the caller has compared `offset + 8` with `count`.
   @inline(__always)
   fileprivate func word8(at offset: Int) -> UInt64 {
     assert(offset >= 0 && offset + 8 <= count)
-    // Unchecked behind the caller's comparison, which the assertion repeats. Any eight bytes are a valid UInt64.
+    // Unchecked, because of the caller's comparison, which the assertion repeats. Any eight bytes are a valid UInt64.
     return UInt64(littleEndian: unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
   }
 }

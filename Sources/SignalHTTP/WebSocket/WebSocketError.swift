@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// How a peer broke RFC 6455 or went over a limit; decides the close code, after which nothing more is read.
+/// How a peer violated RFC 6455 or exceeded a limit; determines the close code, after which nothing more is read.
 package enum WebSocketError: Error, Equatable, Sendable {
-  // Broken protocol: frames.
+  // Protocol violations: frames.
 
   /// RSV1, RSV2 or RSV3 without an extension that defines it.
   case reservedBit
@@ -21,16 +21,16 @@ package enum WebSocketError: Error, Equatable, Sendable {
   /// A 64-bit length with the most significant bit set.
   case lengthOutOfRange
 
-  // Broken protocol: messages.
+  // Protocol violations: messages.
 
   /// A continuation frame with no message to continue.
   case unexpectedContinuation
-  /// A new message before the last fragment of the one under way.
+  /// A new message before the last fragment of the current one.
   case interruptedMessage
   /// Text that is not UTF-8.
   case invalidText
 
-  // Broken protocol: close frames.
+  // Protocol violations: close frames.
 
   /// A close frame with a payload of one byte.
   case truncatedCloseCode
@@ -39,16 +39,16 @@ package enum WebSocketError: Error, Equatable, Sendable {
   /// A close reason that is not UTF-8.
   case invalidCloseReason
 
-  // Over a limit, or not wanted.
+  // Over a limit, or not accepted.
 
   /// A frame over `WebSocketLimits.messageBytes`.
   case frameTooLarge
   /// A message over `WebSocketLimits.messageBytes`.
   case messageTooLarge
-  /// A binary message where only text is understood.
+  /// A binary message where only text is accepted.
   case binaryRefused
 
-  /// The code that the peer is told.
+  /// The code that is sent to the peer.
   package var closeCode: CloseCode {
     switch self {
     case .reservedBit, .reservedOpcode, .unmaskedFrame, .maskedFrame, .fragmentedControlFrame, .controlFrameTooLong,
@@ -63,7 +63,7 @@ package enum WebSocketError: Error, Equatable, Sendable {
 }
 
 extension WebSocketError: CustomStringConvertible {
-  /// One sentence with the section that was broken; also sent as the close reason, so at most 123 bytes.
+  /// One sentence with the violated section; also sent as the close reason, so at most 123 bytes.
   package var description: String {
     switch self {
     case .reservedBit: "a reserved bit is set without an extension (RFC 6455 section 5.2)"

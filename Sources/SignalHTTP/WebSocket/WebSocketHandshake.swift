@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 internal import COpenSSL
 
-/// What decides about an upgrade, out of a request's head: the values of all fields of a name, in order.
+/// The parts of a request's head that decide about an upgrade: the values of all fields of a name, in order.
 package struct UpgradeRequest: Equatable, Sendable {
   /// The method is `GET`.
   package var isGet: Bool
@@ -18,7 +18,7 @@ package struct UpgradeRequest: Equatable, Sendable {
   /// Values of `Sec-WebSocket-Protocol`.
   package var protocols: [[UInt8]]
 
-  /// Everything at once; a field that the request does not have is an empty list.
+  /// Creates a request from its parts; a field that the request does not have is an empty list.
   package init(
     isGet: Bool, isVersion1_1: Bool, upgrade: [[UInt8]], connection: [[UInt8]], key: [[UInt8]], version: [[UInt8]],
     protocols: [[UInt8]] = []
@@ -41,11 +41,12 @@ package enum UpgradeOutcome: Equatable, Sendable {
   case refuse(UpgradeRefusal)
 }
 
-/// Why a request does not become a WebSocket.
+/// Why an upgrade request is refused.
 package enum UpgradeRefusal: Equatable, Sendable {
   /// Another method than `GET` (RFC 6455 §4.1).
   case method
-  /// No upgrade to `websocket` is asked for, or HTTP/1.0, in which `Upgrade` means nothing (RFC 9110 §7.8).
+  /// The request does not ask for an upgrade to `websocket`, or is HTTP/1.0, in which `Upgrade` is ignored (RFC 9110
+  /// §7.8).
   case notAnUpgrade
   /// Not version 13, or none at all (RFC 6455 §4.4).
   case version
@@ -77,7 +78,7 @@ package enum UpgradeRefusal: Equatable, Sendable {
 }
 
 extension UpgradeRefusal: CustomStringConvertible {
-  /// One sentence for the client's author.
+  /// One sentence for the developer of the client.
   package var description: String {
     switch self {
     case .method: "a WebSocket begins with GET (RFC 6455 section 4.1)"
@@ -95,17 +96,17 @@ extension UpgradeRefusal: CustomStringConvertible {
 package enum WebSocketHandshake {
   // MARK: Server
 
-  /// Whether a request asks to become a WebSocket: `Upgrade` has `websocket` and `Connection` has `Upgrade`.
+  /// Whether a request asks for an upgrade to WebSocket: `Upgrade` has `websocket` and `Connection` has `Upgrade`.
   ///
-  /// A resource that also answers plain `GET` asks this first; the rest is ``answer(_:offering:)``.
+  /// A resource that also answers plain `GET` checks this first; the rest is ``answer(_:offering:)``.
   package static func isUpgrade(upgrade: [[UInt8]], connection: [[UInt8]]) -> Bool {
     HandshakeFields.list(upgrade, has: "websocket") && HandshakeFields.list(connection, has: "upgrade")
   }
 
   /// Decides about a request (§4.2).
   ///
-  /// The subprotocol is the first of `subprotocols` that the client offers, compared
-  /// byte by byte; none when there is none in common, and then the client decides whether to stay.
+  /// The subprotocol is the first of `subprotocols` that the client offers, compared byte by byte; none when there is
+  /// none in common, and then the client decides whether to keep the connection.
   package static func answer(_ request: UpgradeRequest, offering subprotocols: [String]) -> UpgradeOutcome {
     guard request.isGet else { return .refuse(.method) }
     guard request.isVersion1_1, isUpgrade(upgrade: request.upgrade, connection: request.connection) else {
@@ -117,7 +118,7 @@ package enum WebSocketHandshake {
     }
     guard request.key.count == 1 else { return .refuse(.key) }
     let key = Array(HandshakeFields.trimmed(request.key[0][...]))
-    // Sixteen bytes are always 24 letters; the length is compared first, so that a long value is not looked at.
+    // Sixteen bytes are always 24 letters; the length is compared first, so that a long value is not decoded.
     guard key.count == 24, Base64.decodedCount(key.span) == 16 else { return .refuse(.key) }
     let offered = HandshakeFields.elements(request.protocols)
     guard offered.allSatisfy(HandshakeFields.isToken) else { return .refuse(.subprotocol) }
@@ -131,7 +132,7 @@ package enum WebSocketHandshake {
     // SHA1() takes 0.44 µs, as long as EVP_Digest() with its implicit fetch. With a digest fetched once it would be
     // 0.20 µs, not worth a pointer that lives forever: a handshake costs a hundred times as much.
     var digest = [UInt8](repeating: 0, count: Int(SHA_DIGEST_LENGTH))
-    // It reads `input.count` bytes and writes SHA_DIGEST_LENGTH; both pointers are good only during the call.
+    // It reads `input.count` bytes and writes SHA_DIGEST_LENGTH; both pointers are valid only during the call.
     _ = unsafe SHA1(input, input.count, &digest)
     return Base64.encode(digest.span)
   }
@@ -147,7 +148,7 @@ package enum WebSocketHandshake {
 
   // MARK: Client
 
-  /// A fresh `Sec-WebSocket-Key`: the Base64 of 16 bytes that nobody can foresee (§4.1).
+  /// A fresh `Sec-WebSocket-Key`: the Base64 of 16 unpredictable bytes (§4.1).
   package static func makeKey() -> [UInt8] {
     let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     return Base64.encode(bytes.span)
@@ -173,7 +174,7 @@ package enum WebSocketHandshake {
     append("\r\n", to: &output)
   }
 
-  /// Whether a 101 response answers the request with this key (§4.1), and in a subprotocol that was offered.
+  /// Whether a 101 response answers the request with this key (§4.1), with a subprotocol that was offered.
   ///
   /// - Parameter extensions: values of `Sec-WebSocket-Extensions`; none is offered, so any fails.
   package static func accepts(

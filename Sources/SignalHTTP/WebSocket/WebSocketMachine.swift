@@ -2,50 +2,51 @@
 
 /// What the owner of a `WebSocketMachine` has to do next.
 package enum WebSocketEvent: Sendable {
-  /// Nothing: all bytes are taken. Come again when there are more.
+  /// Nothing: all bytes are consumed. Call again when there are more.
   case needMore
-  /// Handle a message; its bytes are in the buffer or its own.
+  /// Handle a message; its bytes are in the buffer or in an array of its own.
   case message(WebSocketMessage)
-  /// Send the replies at some time; a pong was added to them. (A peer that pings and never reads fills them.)
+  /// Send the replies eventually; a pong was added to them. (A peer that pings and never reads fills them.)
   case replied
-  /// Nothing, or measure: a pong came, with this payload.
+  /// Nothing, or measure the round trip: a pong arrived, with this payload.
   case pong(Payload)
-  /// Send what waits, then end the connection: nothing will come or go any more. Told once.
+  /// Send pending output, then end the connection: nothing more will be received or sent. Returned once.
   case end(WebSocketEnd)
 }
 
 /// How a WebSocket ended.
 package enum WebSocketEnd: Equatable, Sendable {
-  /// The peer closed, and was answered.
+  /// The peer closed, and our close has answered it.
   case closedByPeer(CloseFrame)
   /// We closed, and the peer answered.
   case closedByUs(CloseFrame)
-  /// The peer broke the protocol or a limit; it has been told, unless our close was already on its way.
+  /// The peer violated the protocol or a limit; a close frame reports it, unless ours had been sent already.
   case failed(WebSocketError)
 }
 
-/// One WebSocket, without the socket: takes received bytes, tells of messages, answers pings and closes.
+/// One WebSocket, without the socket: takes received bytes, returns messages, answers pings and closes.
 ///
 ///     open ── close() ──▶ closeSent ── peer's close ──▶ closed
 ///      ├── peer's close, answered ──▶ closeReceived ── ended() ──▶ closed
 ///      └── fault, answered by a close ──────────────────────────▶ closed
 ///
-/// It does not know time: how long silence may last, and how long a close may go unanswered, is the owner's business.
+/// It has no notion of time: timeouts for silence and for an unanswered close are up to the owner.
 package struct WebSocketMachine: Sendable {
-  /// How far the closing handshake is (RFC 6455 §7).
+  /// The progress of the closing handshake (RFC 6455 §7).
   package enum State: Equatable, Sendable {
-    /// Messages go both ways.
+    /// Messages can be sent both ways.
     case open
-    /// Our close is sent and the peer's has not come: its messages are read and dropped, its pings answered (§5.5.2).
+    /// Our close is sent and the peer's has not arrived: its messages are read and dropped, its pings answered
+    /// (§5.5.2).
     case closeSent
-    /// The peer's close came first and is answered: nothing more is read or sent. A server ends the connection now,
-    /// a client waits a little for the server to do so (§7.1.1).
+    /// The peer's close came first and is answered: nothing more is read or sent. A server ends the connection now, a
+    /// client waits a little for the server to do so (§7.1.1).
     case closeReceived
     /// Nothing more is read or sent.
     case closed
   }
 
-  /// How far the closing handshake is.
+  /// The progress of the closing handshake.
   package private(set) var state = State.open
   private let role: WebSocketRole
   private var parser: FrameParser
@@ -67,15 +68,16 @@ package struct WebSocketMachine: Sendable {
   /// Whether the peer has begun a message and not ended it.
   package var isInsideMessage: Bool { assembler.isInsideMessage }
 
-  /// Bytes that are kept of a message that has not come as a whole.
+  /// Bytes that are kept of an incomplete message.
   package var heldBytes: Int { assembler.heldBytes }
 
   // MARK: Receiving
 
-  /// Takes bytes of `buffer` from `position` on until there is something to do, and moves `position` behind them.
+  /// Takes bytes of `buffer` from `position` on until there is something to do, and advances `position` past them.
   ///
-  /// Call it until it answers `needMore` or `end`, which have taken everything. Payload is unmasked in place, so bytes
-  /// before the new position must not be given again. Answers to the peer (pong, close) are appended to `replies`.
+  /// Call it until it returns `needMore` or `end`, which have consumed everything. Payload is unmasked in place, so
+  /// bytes before the new position must not be passed again. Answers to the peer (pong, close) are appended to
+  /// `replies`.
   @inline(__always)
   package mutating func next(
     in buffer: inout MutableSpan<UInt8>, at position: inout Int, replies: inout [UInt8]
@@ -130,7 +132,7 @@ package struct WebSocketMachine: Sendable {
 
   // MARK: Sending
 
-  /// Appends a message as one frame; false, and nothing appended, when closing has begun.
+  /// Appends a message as one frame; false, with nothing appended, when closing has begun.
   package mutating func send(_ kind: MessageKind, _ payload: Span<UInt8>, to output: inout [UInt8]) -> Bool {
     guard maySend else { return false }
     FrameWriter.append(kind == .text ? .text : .binary, payload, mask: newMask(), to: &output)
@@ -145,18 +147,18 @@ package struct WebSocketMachine: Sendable {
 
   /// Begins to close: appends our close frame; nothing when closing has begun.
   ///
-  /// The owner goes on giving received bytes until `end` comes, and sets a deadline for it. A reason that is too long
-  /// is cut.
+  /// The owner keeps passing received bytes until `end` is returned, and sets a deadline for it. A reason that is too
+  /// long is truncated.
   package mutating func close(_ code: CloseCode, reason: String = "", to output: inout [UInt8]) {
     guard state == .open else { return }
     FrameWriter.appendClose(code, reason: reason, mask: newMask(), to: &output)
     state = .closeSent
   }
 
-  /// Forgets the message that has begun; what comes of it is refused, so the owner has to close.
+  /// Forgets the incomplete message; its rest would be refused, so the owner has to close.
   package mutating func abandonMessage() { assembler.abandon() }
 
-  /// The connection is gone.
+  /// Reports that the connection is gone.
   package mutating func ended() { state = .closed }
 
   private func newMask() -> FrameMask? { role == .client ? .random() : nil }
