@@ -2,7 +2,7 @@
 
 /// Every bound of the socket server, in one place.
 ///
-/// What exceeds one is refused before memory is taken.
+/// What exceeds a limit is refused before memory is allocated for it.
 ///
 /// The bounds of the live service (subscriptions, pages, filters) are in `LiveConfiguration`; those of the store in
 /// `StoreLimits`.
@@ -14,9 +14,9 @@ public struct Limits: Sendable, Equatable {
 
   /// Bytes of memory that the process may have; at least 64 MiB.
   ///
-  /// It is divided into shares (`MemoryShares`): for requests that come in, for connections and subscriptions, and for
-  /// output. What exceeds one is refused, with 503 or 1013; when most of all is used, connections are dropped whose peers do
-  /// not take what waits for them. The store has limits of its own.
+  /// It is divided into shares (`MemoryShares`): for incoming requests, for connections and subscriptions, and for
+  /// output. What exceeds a share is refused, with 503 or 1013; when most of the whole is used, connections are dropped
+  /// whose peers do not accept their pending output. The store has limits of its own.
   ///
   /// Default: no limit.
   public var memory = Int.max
@@ -29,12 +29,12 @@ public struct Limits: Sendable, Equatable {
   ///
   /// Default 4096; the system may allow fewer.
   public var acceptQueue = 4096
-  /// Bytes that may wait for a slow peer before its requests are no longer parsed, and before a subscriber counts as
-  /// behind: of what changes from then on it gets the newest of each path, or, if it asked for all, is closed with 4008.
+  /// Bytes that may be pending for a slow peer before its requests are no longer parsed, and before a subscriber counts
+  /// as lagging: of later changes it gets the newest of each path, or, if it asked for all, is closed with 4008.
   ///
   /// Default 1 MiB.
   public var highWaterMark = 1 << 20
-  /// Bytes received from one connection before the others have their turn.
+  /// Bytes received from one connection before other connections are served.
   ///
   /// Default 512 KiB.
   public var turnBytes = 512 << 10
@@ -44,35 +44,35 @@ public struct Limits: Sendable, Equatable {
   /// Default 100 000, about a millisecond.
   public var turnWork = TurnWork.defaultLimit
 
-  /// From the first byte of a request's head to its last.
+  /// Time from the first byte of a request's head to its last.
   ///
   /// Default 10 s.
   public var headTimeout: Duration = .seconds(10)
-  /// Between two receptions of a request's body.
+  /// Time between two receptions of a request's body.
   ///
   /// Default 30 s.
   public var bodyTimeout: Duration = .seconds(30)
-  /// From a response to the next request on the same connection.
+  /// Time from a response to the next request on the same connection.
   ///
   /// Default 75 s.
   public var keepAliveTimeout: Duration = .seconds(75)
-  /// From a request to an answer that the application promised for later; then 503.
+  /// Time from a request to an answer that the application deferred; then 503.
   ///
   /// Default 60 s.
   public var responseTimeout: Duration = .seconds(60)
-  /// While a peer takes nothing of what waits for it; then the connection is dropped.
+  /// Time during which a peer accepts no pending output; then the connection is dropped.
   ///
   /// Default 30 s.
   public var sendTimeout: Duration = .seconds(30)
-  /// How long the peer's remaining bytes are taken in and thrown away after our last byte.
+  /// How long the peer's remaining bytes are received and thrown away after our last byte.
   ///
   /// Default 2 s.
   public var lingerTimeout: Duration = .seconds(2)
-  /// How many of them.
+  /// How many such bytes are thrown away.
   ///
   /// Default 4 MiB.
   public var lingerBytes = 4 << 20
-  /// From the beginning of an orderly shutdown to dropping what is left.
+  /// Time from the beginning of an orderly shutdown until remaining connections are dropped.
   ///
   /// Default 10 s.
   public var drainTimeout: Duration = .seconds(10)
@@ -81,11 +81,11 @@ public struct Limits: Sendable, Equatable {
   ///
   /// Default 25 s.
   public var pingInterval: Duration = .seconds(25)
-  /// Silence on a WebSocket, pings unanswered, after which it is dropped.
+  /// Silence on a WebSocket, despite pings, after which it is dropped.
   ///
   /// Default 60 s.
   public var idleTimeout: Duration = .seconds(60)
-  /// From our close frame to the peer's.
+  /// Time from our close frame to the peer's.
   ///
   /// Default 5 s.
   public var closeTimeout: Duration = .seconds(5)
@@ -93,7 +93,7 @@ public struct Limits: Sendable, Equatable {
   /// All defaults.
   public init() {}
 
-  /// How often deadlines are looked at: a quarter of the shortest timeout, between 10 ms and one second.
+  /// How often deadlines are checked: a quarter of the shortest timeout, between 10 ms and one second.
   var sweepMilliseconds: Int {
     let timeouts = [
       headTimeout, bodyTimeout, keepAliveTimeout, responseTimeout, sendTimeout, lingerTimeout, drainTimeout,

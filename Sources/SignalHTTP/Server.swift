@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// A server is started once. Dropping it does not stop it; `shutdown` does.
 public final class Server: Sendable {
-  /// Makes what answers the requests of one loop; called once per loop, on it.
+  /// Creates the handler of the requests of one loop; called once per loop, on it.
   typealias HandlerFactory = @Sendable (ServedHosts.Listening, isolated EventLoop) -> any RequestHandler
 
   private enum Phase {
@@ -24,7 +24,7 @@ public final class Server: Sendable {
     case ended
   }
 
-  /// What there is between start and end.
+  /// The state between start and end.
   private struct Running {
     let loops: [EventLoop]
     let endpoints: [Endpoint]
@@ -38,15 +38,16 @@ public final class Server: Sendable {
     var certificates: [TLSContext.CertificateInfo] = []
   }
 
-  /// What the server was made with.
+  /// The configuration that the server was created with.
   public let configuration: ServerConfiguration
   private let makeHandler: HandlerFactory
   private let tickets = TLSTickets()
   private let state: Mutex<State>
 
-  /// A server whose requests are answered by `handler`, which is called on the connection's loop and must not block.
+  /// Creates a server whose requests are answered by `handler`, which is called on the connection's loop and must not
+  /// block.
   ///
-  /// It answers at once by returning a response, or returns `.later` and calls the responder from anywhere.
+  /// The handler answers at once by returning a response, or returns `.later` and calls the responder from any thread.
   public convenience init(
     _ configuration: ServerConfiguration = ServerConfiguration(),
     handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> HTTPReply
@@ -60,14 +61,14 @@ public final class Server: Sendable {
     state = Mutex(State(drainTimeout: configuration.limits.drainTimeout))
   }
 
-  /// What is listened on, in the order of the configuration, with the ports that the system picked where 0 was asked
-  /// for; empty before `start` and after the end.
+  /// The endpoints on which the server listens, in the order of the configuration, with the ports that the system
+  /// picked where 0 was given; empty before `start` and after the end.
   public var endpoints: [Endpoint] { running?.endpoints ?? [] }
 
   /// The first TCP address among them; nil when there is none.
   public var address: SocketAddress? { running?.address }
 
-  /// The certificates of all listeners, as they have been read last.
+  /// The certificates of all listeners, as they were last loaded.
   package var certificates: [TLSContext.CertificateInfo] { state.withLock { $0.certificates } }
 
   private var running: Running? {
@@ -79,9 +80,10 @@ public final class Server: Sendable {
     }
   }
 
-  /// Binds, and serves from now on.
+  /// Binds all listeners and begins to serve.
   ///
-  /// - Throws: When an address cannot be resolved or bound, or a certificate cannot be used; nothing is left running then.
+  /// - Throws: When an address cannot be resolved or bound, or a certificate cannot be used; nothing is left running
+  ///   then.
   public func start() throws(ServerError) {
     precondition(
       (1...ServerConfiguration.mostListeners).contains(configuration.listeners.count),
@@ -121,12 +123,12 @@ public final class Server: Sendable {
             handler: makeHandler(listening, loop), listeners: listeners, connections: connections, all: counts))
       }
     }
-    // The listeners are made on their loop; until then the system's queues hold who comes.
+    // The listeners are created on their loop; until then the system queues new connections.
     loops[0].submit { [sockets] loop in
       for (number, socket) in sockets.enumerated() {
         let listener = Listener(socket, number: UInt8(number)) { accepted, loop in
           let least = counts.indices.min { counts[$0].value < counts[$1].value } ?? 0
-          // Counted here, so that the next accepted one in this turn sees it.
+          // Counted here, so that the next connection accepted in this turn sees it.
           counts[least].add()
           if least == 0 {
             loop.acceptor?.accept(accepted, on: loop)
@@ -139,7 +141,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// Reads the files of all listeners.
+  /// Loads the files of all listeners.
   private func openListeners() throws(TLSError) -> [OpenedListener] {
     var listeners: [OpenedListener] = []
     for listener in configuration.listeners { listeners.append(try OpenedListener(listener, tickets: tickets)) }
@@ -178,8 +180,8 @@ public final class Server: Sendable {
     return loops
   }
 
-  /// What requests may call the server because of where it listens, and of what its certificates say: on any of its
-  /// listeners, by the names of all.
+  /// The hosts that requests may name, because of where the server listens and of its certificates: on any of its
+  /// listeners, those of all.
   private func listening(on endpoints: [Endpoint], _ listeners: [OpenedListener]) -> ServedHosts.Listening {
     var names = listeners.flatMap { $0.tls?.names ?? [] }
     var isEverywhere = false
@@ -188,24 +190,24 @@ public final class Server: Sendable {
       if host == "0.0.0.0" || host == "::" {
         isEverywhere = true
       } else {
-        // Without a zone, which no request names.
+        // Without the zone, which requests do not contain.
         names += [asked, String(host.prefix { $0 != "%" })]
       }
     }
     if isEverywhere {
-      // The name by which other machines know this one, also as mDNS has it (RFC 6762 §3).
+      // The name by which other machines know this one, also in mDNS (RFC 6762 §3).
       let machine = machineName()
       if !machine.isEmpty { names += [machine, "\(machine).local"] }
     }
     return ServedHosts.Listening(names: names, isEverywhere: isEverywhere)
   }
 
-  /// Gives the connections that are accepted from now on other limits, another observer and another handler.
+  /// Applies other limits, another observer and another handler to connections accepted from now on.
   ///
-  /// The files of the listeners are read again.
+  /// The files of the listeners are loaded again.
   ///
-  /// - Parameter handler: Makes the handler of a loop from the one that it has.
-  /// - Throws: `TLSError` when a certificate or a key cannot be used; everything stays as it was then.
+  /// - Parameter handler: Creates the handler of a loop from its present one.
+  /// - Throws: `TLSError` when a certificate or a key cannot be used; nothing is changed then.
   func reload(
     limits: Limits, observer: (@Sendable (ServerEvent) -> Void)?,
     handler: @escaping @Sendable (any RequestHandler, ServedHosts.Listening, isolated EventLoop) -> any RequestHandler
@@ -230,7 +232,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// Starts, if that has not been done, and returns when the server has shut down.
+  /// Starts the server unless it is running already, and returns when it has shut down.
   ///
   /// Cancelling the task shuts down.
   public func run() async throws(ServerError) {
@@ -250,10 +252,10 @@ public final class Server: Sendable {
     }
   }
 
-  /// Stops accepting, lets requests finish, closes WebSockets with 1001 and event streams, and drops what is left after
-  /// `Limits.drainTimeout`.
+  /// Stops accepting, lets requests finish, closes WebSockets with 1001 and event streams, and drops the remaining
+  /// connections after `Limits.drainTimeout`.
   ///
-  /// Returns at once; `run` returns when it is done. May be called from anywhere, repeatedly.
+  /// Returns at once; `run` returns when the shutdown is complete. May be called from anywhere, repeatedly.
   public func shutdown() {
     let begun: (loops: [EventLoop], timeout: Duration)? = state.withLock { state in
       guard case .serving(let running) = state.phase else { return nil }
@@ -279,14 +281,14 @@ public final class Server: Sendable {
   }
 }
 
-/// Why a server has not started.
+/// Why a server could not start.
 public enum ServerError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// An address cannot be resolved or bound, or the system has no room for a loop.
+  /// An address cannot be resolved or bound, or the system has no resources for a loop.
   case system(SystemError)
   /// A certificate or a key cannot be used.
   case tls(TLSError)
 
-  /// Whether an address is taken by another process.
+  /// Whether an address is in use by another process.
   public var isAddressInUse: Bool { if case .system(let error) = self { error.isAddressInUse } else { false } }
 
   /// One line for the operator.
@@ -298,7 +300,7 @@ public enum ServerError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Calls back once, when a number of parties have reported.
+/// Calls back once, when a given number of parties have reported.
 private final class Latch: Sendable {
   private let left: Atomic<Int>
   private let whenZero: @Sendable () -> Void

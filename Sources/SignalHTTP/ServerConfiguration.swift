@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: MIT
 
-/// Where a server listens and how much it takes on.
+/// Where a server listens, and its limits.
 public struct ServerConfiguration: Sendable {
-  /// The address of a server that is not told another one: this machine only.
+  /// The default address: this machine only.
   public static let defaultHost = "127.0.0.1"
-  /// The port of a server that is not told another one.
+  /// The default port.
   public static let defaultPort: UInt16 = 8080
 
-  /// Listeners that a server has at most.
+  /// The maximum number of listeners of a server.
   public static let mostListeners = 64
 
-  /// Where the server listens: everywhere of these or, when one of them fails, nowhere.
+  /// Where the server listens: on all of these or, when one of them fails, on none.
   ///
-  /// Default: ``defaultPort`` of ``defaultHost``. With port 0 the system picks one, which `Server.endpoints` then tells.
+  /// Default: ``defaultPort`` of ``defaultHost``. With port 0 the system picks one, which `Server.endpoints` then
+  /// contains.
   public var listeners: [ListenerConfiguration]
   /// Event loops, each with its own share of the connections; 0 means one per core.
   ///
   /// Default 0.
   public var loops: Int
-  /// Every bound on what clients can make the server hold, do or wait for.
+  /// All limits on what clients can make the server hold, do or wait for.
   public var limits: Limits
-  /// Told of connections and refusals, for a log or for metrics; nil, the default, costs nothing.
+  /// Called on events of connections and on refusals, for a log or for metrics; nil, the default, costs nothing.
   ///
   /// Called on the loop where it happens, at the moment it does: it must not block, and whatever it calls must be usable
   /// from several threads.
   public var observer: (@Sendable (ServerEvent) -> Void)?
-  /// Told at most once a second while most of ``Limits/memory`` is used; nil by default.
+  /// Called at most once a second while most of ``Limits/memory`` is used; nil by default.
   ///
   /// Called on a loop, as ``observer`` is.
   public var memoryObserver: (@Sendable (MemoryShortage) -> Void)?
@@ -54,22 +55,22 @@ public struct ServerConfiguration: Sendable {
 
 /// One place where a server listens, and how.
 public struct ListenerConfiguration: Sendable, Equatable {
-  /// The permissions of a unix socket that is not given others: its owner and its group may connect.
+  /// The default permissions of a unix socket: its owner and its group may connect.
   public static let defaultMode: UInt16 = 0o660
 
   /// The address and port, or the path of the unix socket.
   ///
-  /// At the path there may be nothing, or the socket of a server that has died; it is removed when the server shuts down.
+  /// The path must not exist, or be the socket of a server that has died; it is removed when the server shuts down.
   public var endpoint: Endpoint
-  /// The permissions of a unix socket: connecting needs that to write.
+  /// The permissions of a unix socket: connecting requires write permission.
   public var mode: UInt16
-  /// How TLS is spoken at an endpoint that has it, which needs this; without meaning at others.
+  /// The TLS settings, required for an endpoint with TLS and ignored for others.
   public var tls: TLSConfiguration?
-  /// Where requests are sent instead of being served: the origin of a listener with TLS, such as
+  /// Where requests are redirected instead of being served: the origin of a listener with TLS, such as
   /// `https://live.example`; nil serves them.
   ///
-  /// GET and HEAD are answered 308 (RFC 9110 §15.4.9), others 403 `tls_required`, because they have said in the clear
-  /// already what they should not.
+  /// GET and HEAD are answered 308 (RFC 9110 §15.4.9), others 403 `tls_required`, because they have already sent their
+  /// content unencrypted.
   public var redirect: String?
 
   /// A listener with defaults for what is not given.

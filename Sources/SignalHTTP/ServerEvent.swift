@@ -2,7 +2,7 @@
 
 /// Something that happened on a server's connections, for the logs and metrics of the program around it.
 ///
-/// ``ServerConfiguration/observer`` is told. There is nothing in it that a client keeps secret or stores: no values, no
+/// Passed to ``ServerConfiguration/observer``. It contains nothing that a client keeps secret or stores: no values, no
 /// queries, no fields of requests; only paths, methods and the server's own words.
 public struct ServerEvent: Sendable {
   /// What happened.
@@ -11,27 +11,27 @@ public struct ServerEvent: Sendable {
     case opened
     /// A connection is over, whoever ended it; the last event about it.
     case closed
-    /// A connection was closed without a word: far too many are open, or the server shuts down.
+    /// A connection was closed without a response: far too many are open, or the server shuts down.
     case turnedAway
     /// A request was answered with a status of 400 or more.
     ///
-    /// `code` is the one of `docs/protocol.md` §6, empty for an answer of the application's own. Method and path, which
-    /// is without the query and not decoded, are empty when the request could not be read or was too late.
+    /// `code` is one of `docs/protocol.md` §6, or empty for an application's own answer. Method and path (without the
+    /// query, not decoded) are empty when the request could not be parsed or was too late.
     case refused(method: String, path: String, status: Int, code: String)
     /// A command of the live protocol was answered with an error.
     case refusedCommand(status: Int, code: String)
     /// The server ends a WebSocket, or for `CloseCode.tooSlow` an event stream, with this code and reason.
     case closing(CloseCode, reason: String)
-    /// Filters of subscriptions failed for a change of the property at this path, or a message of the signal, which they
-    /// therefore do not match.
+    /// Filters of subscriptions failed for a change of the property at this path, or for a message of the signal, which
+    /// they therefore do not match.
     ///
-    /// Those that an index decides are not evaluated, and do not fail.
+    /// Filters that an index decides are not evaluated, and do not fail.
     case filterFailed(path: String, filters: Int)
   }
 
   /// What happened.
   public let kind: Kind
-  /// The other end of the connection; nil for what is about none.
+  /// The other end of the connection; nil when the event is not about one.
   public let peer: Peer?
 
   /// An event.
@@ -41,7 +41,7 @@ public struct ServerEvent: Sendable {
   }
 }
 
-/// Who is told of what happens on one connection.
+/// Reports the events of one connection to the observer.
 final class Observation: Sendable {
   private let observer: @Sendable (ServerEvent) -> Void
   private let peer: Peer

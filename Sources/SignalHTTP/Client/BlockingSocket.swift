@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 internal import Glibc
 
-/// A connection, by TCP or a unix socket, for a thread that has nothing else to do: each call waits, until its deadline at most.
+/// A TCP or unix socket connection for a thread that may block: each call waits, at most until its deadline.
 ///
-/// Underneath the socket does not block and `poll` waits, so that no call can hang on a peer that is silent. The
-/// descriptor is closed with the object.
+/// Internally the socket is non-blocking and `poll` waits, so that no call can hang on a silent peer. The descriptor is
+/// closed with the object.
 package final class BlockingSocket {
   private let transport: Transport
-  /// Where one reception is put before it is copied to its place.
+  /// Receives data before it is copied to its destination.
   private let scratch = RawBuffer(count: Transport.receiveBufferBytes)
 
   /// Connects, to the first address of a host that answers.
   ///
   /// - Parameters:
-  ///   - tls: Whom to trust, for an endpoint with TLS; the system's authorities unless given.
+  ///   - tls: The trusted authorities, for an endpoint with TLS; the system's unless given.
   ///   - receiveBuffer: the system's receive buffer in bytes; small ones make a slow reader. By default its own choice.
   /// - Throws: `unresolvable`, `badPath`, `unreachable`, `untrusted` or `timedOut`.
   package init(
@@ -30,11 +30,11 @@ package final class BlockingSocket {
 
   // MARK: Connecting
 
-  /// Connects, and gives what does not block to the caller.
+  /// Connects, and returns the non-blocking transport.
   ///
   /// - Throws: `unresolvable`, `badPath`, `unreachable`, `untrusted` or `timedOut`.
   ///
-  /// - Parameter name: Whose certificate is demanded; that of the endpoint's host unless given.
+  /// - Parameter name: The name that the certificate must have; that of the endpoint's host unless given.
   static func open(
     _ endpoint: Endpoint, _ tls: TLSContext?, _ deadline: Deadline, _ receiveBuffer: Int32? = nil,
     as name: String? = nil
@@ -60,9 +60,9 @@ package final class BlockingSocket {
     return channel
   }
 
-  /// Goes on until bytes can be sent.
+  /// Continues the handshake until bytes can be sent.
   private static func handshake(_ transport: borrowing Transport, by deadline: Deadline) throws(ClientError) {
-    // Nobody has asked for anything yet, so nothing comes but the server's part of this.
+    // No request has been sent yet, so only the server's part of the handshake can arrive.
     let scratch = RawBuffer(count: Transport.receiveBufferBytes)
     guard transport.begin() != .failed else { throw .untrusted(reason: transport.failure ?? "the connection broke") }
     while !transport.isEstablished {
@@ -105,7 +105,7 @@ package final class BlockingSocket {
     guard unsafe getaddrinfo(name, String(port), &hints, &list) == 0, let first = unsafe list else {
       throw .unresolvable(host: host)
     }
-    // The list is the resolver's; its entries are used only until it is given back here.
+    // The list belongs to the resolver; its entries are used only until it is freed here.
     defer { unsafe freeaddrinfo(first) }
     var next: UnsafeMutablePointer<addrinfo>? = unsafe first
     var code = ENOENT
@@ -121,7 +121,7 @@ package final class BlockingSocket {
     throw .unreachable(endpoint, code: code)
   }
 
-  /// What became of an attempt to connect to one address.
+  /// The result of an attempt to connect to one address.
   private enum Attempt: ~Copyable {
     case connected(SocketHandle)
     case failed(Int32)
@@ -149,18 +149,18 @@ package final class BlockingSocket {
     try wait(for: Int16(POLLOUT), on: descriptor, deadline)
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
-    // Both pointers are good during the call.
+    // Both pointers are valid during the call.
     return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno
   }
 
-  /// Waits for one of some events, an error or the end, and returns those that are there.
+  /// Waits for any of some events, an error or the end, and returns those that have occurred.
   @discardableResult
   private static func wait(
     for events: Int16, on descriptor: Int32, _ deadline: Deadline
   ) throws(ClientError) -> Int16 {
     while true {
       var entry = pollfd(fd: descriptor, events: events, revents: 0)
-      // One entry, good during the call.
+      // One entry, valid during the call.
       let count = unsafe poll(&entry, 1, deadline.milliseconds)
       if count > 0 { return entry.revents }
       if count == 0 { throw .timedOut }
@@ -172,13 +172,13 @@ package final class BlockingSocket {
 
   /// Sends all bytes.
   ///
-  /// - Throws: `timedOut` when the peer does not take them, after some of them may have gone; `broken` when it never
-  ///   will.
+  /// - Throws: `timedOut` when the peer does not accept them, after some of them may have been sent; `broken` when it
+  ///   never will.
   package func send(_ bytes: [UInt8], by deadline: Deadline) throws(ClientError) {
     _ = try send(bytes, orUntil: 0, by: deadline)
   }
 
-  /// Sends all bytes, unless the peer takes no more for the moment and has sent something itself.
+  /// Sends all bytes, unless the peer accepts no more for the moment and has sent something itself.
   ///
   /// - Returns: whether all bytes are sent.
   package func sendUntilAnswered(_ bytes: [UInt8], by deadline: Deadline) throws(ClientError) -> Bool {
@@ -188,7 +188,7 @@ package final class BlockingSocket {
   private func send(_ bytes: [UInt8], orUntil events: Int16, by deadline: Deadline) throws(ClientError) -> Bool {
     var sent = 0
     while sent < bytes.count {
-      // The pointer is good during the call; the slice lies within the array.
+      // The pointer is valid during the call; the slice lies within the array.
       let outcome = unsafe bytes.withUnsafeBytes {
         unsafe transport.send(UnsafeRawBufferPointer(rebasing: $0[sent...]))
       }
@@ -210,7 +210,7 @@ package final class BlockingSocket {
     return true
   }
 
-  /// Waits for bytes and appends those that are there, at most 128 KiB.
+  /// Waits for bytes and appends those that are available, at most 128 KiB.
   ///
   /// - Returns: how many; 0 when the peer has sent its last.
   /// - Throws: `timedOut`, and nothing is lost; `broken`.
@@ -231,7 +231,7 @@ package final class BlockingSocket {
 
   /// Whether the peer ends the connection in time; what it sends before that is thrown away.
   ///
-  /// A connection that is reset has ended too.
+  /// A reset counts as an end, too.
   package func awaitEnd(by deadline: Deadline) -> Bool {
     var ignored: [UInt8] = []
     do throws(ClientError) {
@@ -242,13 +242,13 @@ package final class BlockingSocket {
     }
   }
 
-  /// Tells the peer that nothing more will be sent; receiving goes on.
+  /// Ends our side of the connection; receiving goes on.
   package func endSending() { transport.endSending() }
 
-  /// Makes the end of this object a reset (RST): the peer loses what it has not read yet.
+  /// Makes deallocation reset the connection (RST): the peer loses what it has not read yet.
   package func resetAtEnd() {
     var option = linger(l_onoff: 1, l_linger: 0)
-    // The pointer is good during the call.
+    // The pointer is valid during the call.
     _ = unsafe setsockopt(
       transport.descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }

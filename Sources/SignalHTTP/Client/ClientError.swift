@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: MIT
 internal import Glibc
 
-/// Why a request or a WebSocket of the client did not come to its end.
+/// Why a request or a WebSocket of the client failed.
 package enum ClientError: Error, Equatable, Sendable {
-  /// What was to be sent is not HTTP: a target or field with a space, a line end or another control character.
+  /// The request would not be valid HTTP: a target or field with a space, a line end or another control character.
   case malformedRequest
   /// The path is too long for a unix socket.
   case badPath(String)
-  /// The host's name means no address.
+  /// The host's name cannot be resolved.
   case unresolvable(host: String)
-  /// Nobody takes the connection; `code` is the `errno`, of the last address tried if the host has several.
+  /// The connection was not accepted; `code` is the `errno`, of the last address tried if the host has several.
   case unreachable(Endpoint, code: Int32)
-  /// The time that was given is over.
+  /// The timeout has passed.
   case timedOut
-  /// The server ended the connection before its answer was whole, or without a close frame.
+  /// The server ended the connection before its answer was complete, or without a close frame.
   case closed
-  /// The connection broke; `code` is the `errno`.
+  /// The connection failed; `code` is the `errno`.
   case broken(code: Int32)
-  /// There is no TLS with the server: it is not spoken, or the certificate is not good.
+  /// No TLS with the server: it does not support it, or its certificate is not valid.
   case untrusted(reason: String)
-  /// What came is not HTTP/1.1.
+  /// The response is not HTTP/1.1.
   case malformedResponse
-  /// The answer is over the client's limit.
+  /// The answer exceeds the client's limit.
   case responseTooLarge
   /// The server answered the upgrade to WebSocket with an ordinary response.
   case upgradeRefused(HTTPClientResponse)
   /// The server's 101 does not answer our handshake (RFC 6455 §4.1).
   case handshakeFailed
-  /// The server broke RFC 6455.
+  /// The server violated RFC 6455.
   case webSocket(WebSocketError)
 }
 
 extension ClientError: CustomStringConvertible {
-  /// One line for people.
+  /// One line for the user.
   package var description: String {
     switch self {
     case .malformedRequest: "a request cannot contain spaces or control characters there"

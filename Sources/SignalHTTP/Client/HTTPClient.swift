@@ -2,10 +2,10 @@
 
 /// A connection to an HTTP/1.1 server that sends a request and waits for the response, as often as the server allows.
 ///
-/// For the command line and for tests. It is used by one thread; every call has a timeout. The parts of an exchange can
-/// be had one by one: raw bytes out, a head in, a body piece by piece.
+/// For the command line and for tests. It is used by one thread; every call has a timeout. The steps of an exchange are
+/// also available one by one: sending raw bytes, receiving a head, receiving a body piece by piece.
 package final class HTTPClient {
-  /// The connection, for what HTTP does not say.
+  /// The connection, for access below HTTP.
   package let socket: BlockingSocket
   /// The value of `Host`.
   package let authority: String
@@ -21,7 +21,7 @@ package final class HTTPClient {
     self.init(try BlockingSocket(endpoint, tls: tls, timeout: timeout), authority: endpoint.authority)
   }
 
-  /// Speaks over a connection that is there.
+  /// Uses an established connection.
   package init(_ socket: BlockingSocket, authority: String) {
     self.socket = socket
     self.authority = authority
@@ -42,7 +42,7 @@ package final class HTTPClient {
   ) throws(ClientError) -> HTTPClientResponse {
     let deadline = Deadline(after: timeout)
     let bytes = try Self.bytes(method, target, fields, body, authority)
-    // A server that refuses a body answers before it has read all of it, and may then break the connection.
+    // A server that refuses a body answers before it has read all of it, and may then reset the connection.
     var isSent = false
     var failure: ClientError?
     do throws(ClientError) {
@@ -82,7 +82,8 @@ package final class HTTPClient {
     try socket.send(bytes, by: Deadline(after: timeout))
   }
 
-  /// Sends a request and returns as soon as the head of the final response is there; the body follows by ``nextPiece``.
+  /// Sends a request and returns as soon as the head of the final response is complete; the body follows by
+  /// ``nextPiece``.
   package func open(
     _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil,
     timeout: Duration = .seconds(10)
@@ -92,7 +93,7 @@ package final class HTTPClient {
     return try receiveHead(answering: method, by: deadline)
   }
 
-  /// The next bytes of the body of an opened response, as they come; nil at its end.
+  /// The next bytes of the body of an opened response, as they arrive; nil at its end.
   ///
   /// - Throws: `timedOut`, after which it can be called again.
   package func nextPiece(timeout: Duration = .seconds(10)) throws(ClientError) -> [UInt8]? {
@@ -109,7 +110,7 @@ package final class HTTPClient {
   /// Whether the server ends the connection in time.
   package func awaitEnd(timeout: Duration = .seconds(10)) -> Bool { socket.awaitEnd(by: Deadline(after: timeout)) }
 
-  /// Bytes that came behind the last response.
+  /// Bytes received after the last response.
   func takeRest() -> [UInt8] { parser.takeRest() }
 
   private func receiveHead(answering method: String, by deadline: Deadline) throws(ClientError) -> HTTPClientResponse {
@@ -157,7 +158,7 @@ package final class HTTPClient {
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + (body ?? [])
   }
 
-  /// Whether a text has no space and no control character, so that it cannot end the line it is put in.
+  /// Whether a text has no space and no control character, so that it cannot end its line.
   static func isVisible(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } }
 
   /// Whether a text can be a field's value.

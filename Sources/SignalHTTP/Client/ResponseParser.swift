@@ -4,7 +4,7 @@
 package struct HTTPClientResponse: Equatable, Sendable {
   /// The status of the final response, or 101.
   package var status: Int
-  /// The words behind the status.
+  /// The reason phrase after the status.
   package var reason: String
   /// The field lines in their order.
   package var fields: [Field] = []
@@ -27,7 +27,7 @@ package struct HTTPClientResponse: Equatable, Sendable {
     package let value: String
   }
 
-  /// The values of all lines of a name, in any case of its letters.
+  /// The values of all lines of a name, ignoring case.
   package func values(_ name: String) -> [String] {
     fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
   }
@@ -42,10 +42,10 @@ package struct HTTPClientResponse: Equatable, Sendable {
   package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// Finds responses in received bytes (RFC 9112 §4–§7, a client's part), in whatever pieces they come.
+/// Finds responses in received bytes (RFC 9112 §4–§7, a client's part), however they are split.
 ///
-/// It is strict where a lenient client would hide a server's fault: both framings at once, a bare line feed, a folded
-/// line or a length that is no number are errors.
+/// It is strict where a lenient client would hide a server's fault: two framings at once, a bare line feed, a folded
+/// line or a length that is not a number are errors.
 package struct ResponseParser {
   private enum Framing {
     case none
@@ -59,7 +59,7 @@ package struct ResponseParser {
 
   private var input: [UInt8] = []
   private var position = 0
-  /// Up to here no end of a head begins.
+  /// No end of a head begins before this offset.
   private var searched = 0
   private var framing = Framing.none
   /// Whether the connection can be used for another request after this response.
@@ -81,7 +81,7 @@ package struct ResponseParser {
     position = 0
   }
 
-  /// Bytes behind the response, which belong to what comes next.
+  /// Bytes after the response, which belong to what comes next.
   package mutating func takeRest() -> [UInt8] {
     defer {
       input = []
@@ -92,7 +92,7 @@ package struct ResponseParser {
 
   // MARK: Head
 
-  /// Takes a head; nil when it is not whole yet.
+  /// Takes a head; nil when it is incomplete.
   ///
   /// `method` is that of the request, which decides whether there is a body.
   package mutating func takeHead(answering method: String) throws(ClientError) -> HTTPClientResponse? {
@@ -155,7 +155,7 @@ package struct ResponseParser {
     return HTTPClientResponse(status: status, reason: String(decoding: bytes[13...], as: UTF8.self))
   }
 
-  /// A number of nothing but digits, at most 18 of them.
+  /// A number that consists only of digits, at most 18 of them.
   private static func number(_ digits: some Collection<UInt8>) -> Int? {
     guard !digits.isEmpty, digits.count <= 18 else { return nil }
     var value = 0
@@ -194,7 +194,7 @@ package struct ResponseParser {
 
   // MARK: Body
 
-  /// Appends what there is of the body, and tells whether that was the last of it.
+  /// Appends the available part of the body, and returns whether it was the last.
   ///
   /// - Parameters:
   ///   - limit: bytes of the body at most, `body` included.

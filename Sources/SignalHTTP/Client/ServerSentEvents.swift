@@ -17,14 +17,14 @@ package struct ServerSentEvent: Equatable, Sendable {
   }
 }
 
-/// Finds events in the body of an event stream, in whatever pieces it comes.
+/// Finds events in the body of an event stream, however it is split.
 package struct ServerSentEvents: Sendable {
   private var line: [UInt8] = []
   private var afterCarriageReturn = false
   private var isFirstLine = true
   private var name = ""
   private var data: [String] = []
-  /// The last `id`, where to resume; a block without data, which is no event, tells it too.
+  /// The last `id`, where to resume; also set by a block without data, which is not an event.
   package private(set) var lastID: String?
   /// The last `retry`, in milliseconds.
   package private(set) var retry: Int?
@@ -56,7 +56,7 @@ package struct ServerSentEvents: Sendable {
     if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
     isFirstLine = false
     if line.isEmpty { return endBlock() }
-    // By bytes: a mark that combines with the colon or the space would hide them from a String.
+    // By bytes: a combining mark after the colon or the space would hide them in a String.
     let colon = line.firstIndex(of: UInt8(ascii: ":"))
     var rest = colon.map { line[($0 + 1)...] } ?? []
     if rest.first == UInt8(ascii: " ") { rest = rest.dropFirst() }

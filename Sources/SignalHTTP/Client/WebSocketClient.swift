@@ -17,16 +17,16 @@ package final class WebSocketClient {
     case closed(CloseFrame)
   }
 
-  /// A frame as it came, for tests of the wire.
+  /// A frame as received, for tests of the wire format.
   package struct Frame: Equatable, Sendable {
-    /// What it is.
+    /// Its opcode.
     package let opcode: Opcode
     /// FIN.
     package let isFinal: Bool
     /// Its payload.
     package let payload: [UInt8]
 
-    /// A frame, to compare with one that came.
+    /// A frame, for comparison with a received one.
     package init(opcode: Opcode, isFinal: Bool, payload: [UInt8]) {
       self.opcode = opcode
       self.isFinal = isFinal
@@ -34,13 +34,13 @@ package final class WebSocketClient {
     }
   }
 
-  /// The connection, for bytes that are no WebSocket.
+  /// The connection, for access below WebSocket.
   package let socket: BlockingSocket
   /// The server's 101.
   package let response: HTTPClientResponse
   /// The subprotocol that the server chose.
   package var subprotocol: String? { response.value("Sec-WebSocket-Protocol") }
-  /// The server's close frame, once it has come.
+  /// The server's close frame, once received.
   package private(set) var closeFrame: CloseFrame?
 
   private var machine: WebSocketMachine
@@ -89,7 +89,7 @@ package final class WebSocketClient {
     machine = WebSocketMachine(role: .client, limits: limits)
   }
 
-  /// 64 MiB for a message: a client trusts its server more than the other way round.
+  /// 64 MiB for a message: a client trusts its server more than a server trusts its clients.
   package static var largeLimits: WebSocketLimits {
     var limits = WebSocketLimits()
     limits.messageBytes = 64 << 20
@@ -121,14 +121,14 @@ package final class WebSocketClient {
     try socket.send(output, by: Deadline(after: timeout))
   }
 
-  /// Sends bytes as they are, right frames or wrong ones.
+  /// Sends bytes as they are, whether or not they are valid frames.
   package func send(raw bytes: [UInt8], timeout: Duration = .seconds(10)) throws(ClientError) {
     try socket.send(bytes, by: Deadline(after: timeout))
   }
 
   /// Closes: sends a close frame and waits for the server's, and for the end of the connection.
   ///
-  /// Messages that come meanwhile are dropped.
+  /// Messages that arrive meanwhile are dropped.
   package func close(
     _ code: CloseCode = .normal, reason: String = "", timeout: Duration = .seconds(10)
   ) throws(ClientError) {
@@ -142,10 +142,10 @@ package final class WebSocketClient {
 
   // MARK: Receiving
 
-  /// Waits for what the server sends next; nil when nothing comes in time, and nothing is lost then.
+  /// Waits for what the server sends next; nil on timeout, when nothing is lost.
   ///
   /// - Throws: `closed` when the connection ended without a close frame, or after one; `webSocket` when the server
-  ///   broke the protocol, which it has been told then.
+  ///   violated the protocol, which has been reported to it then.
   package func receive(timeout: Duration = .seconds(10)) throws(ClientError) -> Event? {
     do {
       return try next(by: Deadline(after: timeout))
@@ -162,7 +162,7 @@ package final class WebSocketClient {
     }
   }
 
-  /// The next event in what has been received.
+  /// The next event in the received bytes.
   private func takeEvent(by deadline: Deadline) throws(ClientError) -> Event? {
     while true {
       var replies: [UInt8] = []
@@ -180,7 +180,7 @@ package final class WebSocketClient {
         closeFrame = frame
         told = .closed(frame)
       case .end(.failed(let error)):
-        // The server is told why, if it still listens.
+        // Reports the reason to the server, if it still receives.
         try? socket.send(replies, by: deadline)
         throw .webSocket(error)
       }
@@ -189,10 +189,10 @@ package final class WebSocketClient {
     }
   }
 
-  /// Waits for the next frame as it is; nothing is answered.
+  /// Waits for the next frame and returns it as it is; nothing is answered.
   ///
-  /// For tests that look at fragments, pings and closes. A connection is read by this or by ``receive(timeout:)``; to
-  /// change between them, all frames that have come must have been taken.
+  /// For tests of fragments, pings and closes. A connection is read either by this or by ``receive(timeout:)``; to
+  /// switch between them, all received frames must have been taken.
   package func receiveFrame(timeout: Duration = .seconds(10)) throws(ClientError) -> Frame {
     let deadline = Deadline(after: timeout)
     while true {

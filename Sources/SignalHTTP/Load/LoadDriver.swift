@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 
-/// What a loop of clients has done so far.
+/// What the clients of a loop have done so far.
 package struct LoadCounts: Sendable {
-  /// Requests that were made.
+  /// Requests that were sent.
   package var begun = 0
   /// Requests that were answered with success.
   package var answered = 0
-  /// Requests that were refused, and connections that ended before their time.
+  /// Requests that were refused, and connections that ended prematurely.
   package var failed = 0
-  /// From the moment a request was due to its answer; of watchers that only connect, to the end of their snapshot.
+  /// From the time a request was due to its answer; for watchers that only connect, to the end of their snapshot.
   package var answers = LatencyHistogram()
   /// Events that watchers have received.
   package var delivered = 0
-  /// From the moment a value was sent to the moment a watcher had it.
+  /// From the time a value was sent to the time a watcher received it.
   package var deliveries = LatencyHistogram()
-  /// Watchers whose snapshot has come.
+  /// Watchers whose snapshot is complete.
   package var live = 0
 
   package init() {}
 
-  /// Adds what another loop has done.
+  /// Adds the counts of another loop.
   package mutating func add(_ other: LoadCounts) {
     begun += other.begun
     answered += other.answered
@@ -31,13 +31,13 @@ package struct LoadCounts: Sendable {
   }
 }
 
-/// When requests are made.
+/// The rate at which requests are made.
 package struct LoadPace: Sendable {
   /// Requests per second over all connections of one loop; nil is as fast as they are answered.
   package var rate: Double?
-  /// Requests that one connection has under way at most.
+  /// Requests in flight on one connection at most.
   package var window = 1
-  /// Requests in all, over all connections of one loop.
+  /// Total requests over all connections of one loop.
   package var count = Int.max
 
   package init() {}
@@ -45,8 +45,8 @@ package struct LoadPace: Sendable {
 
 /// Hands out requests to the connections of one loop, and counts.
 ///
-/// With a rate, a request is due at its time whether or not a connection is free, and its latency counts from then on: a
-/// server that stands still for a second is charged for what was due in that second.
+/// With a rate, a request is due at its time whether or not a connection is free, and its latency counts from then on:
+/// a server that stalls for a second is charged for what was due in that second.
 final class LoadDriver {
   /// Makes the bytes of a request from its number and the time, in monotonic nanoseconds.
   typealias MakeRequest = @Sendable (_ number: Int, _ now: UInt64) -> [UInt8]
@@ -56,7 +56,7 @@ final class LoadDriver {
   var counts = LoadCounts()
   private var start: UInt64 = 0
   private var isRunning = false
-  /// Connections that could take a request, and for which none was due.
+  /// Connections that are free while no request is due.
   private var free: [RequestSession] = []
 
   init(pace: LoadPace, makeRequest: @escaping MakeRequest) {
@@ -72,7 +72,7 @@ final class LoadDriver {
 
   func end() { isRunning = false }
 
-  /// Starts what is due on connections that are free.
+  /// Starts the due requests on connections that are free.
   func pump(on loop: isolated EventLoop) {
     while let session = free.last, let due = takeDue() {
       free.removeLast()
@@ -80,12 +80,12 @@ final class LoadDriver {
     }
   }
 
-  /// A connection can take a request.
+  /// Reports that a connection can take a request.
   func isFree(_ session: RequestSession, on loop: isolated EventLoop) {
     if let due = takeDue() { session.request(due, on: loop) } else { free.append(session) }
   }
 
-  /// A connection has ended: before its time, unless everything has been asked and answered.
+  /// Reports the end of a connection: premature, unless all requests have been answered.
   func isGone(_ session: RequestSession) {
     free.removeAll { $0 === session }
     let isDone = counts.begun == pace.count && counts.answered + counts.failed == counts.begun
@@ -96,7 +96,7 @@ final class LoadDriver {
     if isRunning { counts.failed += 1 }
   }
 
-  /// The next request that is due, its number and when it was.
+  /// The next request that is due: its number and due time.
   private func takeDue() -> (number: Int, due: UInt64)? {
     guard isRunning, counts.begun < pace.count else { return nil }
     let now = monotonicNanoseconds()
@@ -109,7 +109,7 @@ final class LoadDriver {
     return (counts.begun, due)
   }
 
-  /// How many requests one connection may have under way.
+  /// The number of requests that one connection may have in flight.
   var window: Int { pace.window }
 
   func answered(_ status: Int, due: UInt64) {

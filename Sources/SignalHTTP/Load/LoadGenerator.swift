@@ -2,11 +2,11 @@
 
 /// Clients on event loops of their own, for measuring a server: thousands of connections from a few threads.
 ///
-/// Used from one thread, which may block; what the clients do is done on the loops.
+/// Used from one thread, which may block; the clients run on the loops.
 package final class LoadGenerator: Sendable {
-  /// Why there is no load.
+  /// Why no load could be generated.
   package enum Failure: Error {
-    /// The system gives no loop.
+    /// The system has no resources for a loop.
     case system(SystemError)
     /// The server cannot be reached.
     case client(ClientError)
@@ -23,10 +23,10 @@ package final class LoadGenerator: Sendable {
   private let tls: TLSContext?
   private let connections: LoopConnections
 
-  /// Makes loops that are idle.
+  /// Creates idle loops.
   ///
   /// - Parameters:
-  ///   - tls: Whom to trust, for a server with TLS; the system's authorities unless given.
+  ///   - tls: The trusted authorities, for a server with TLS; the system's unless given.
   ///   - pace: That of each loop.
   ///   - makeRequest: The bytes of a request, from its number on its loop and the monotonic time in nanoseconds.
   package init(
@@ -59,7 +59,7 @@ package final class LoadGenerator: Sendable {
 
   /// Connects clients that send requests; they begin with ``begin()``.
   ///
-  /// - Parameter lane: The loop they are on; nil spreads them over all.
+  /// - Parameter lane: Their loop; nil spreads them over all.
   package func connectRequesters(_ count: Int, lane: Int? = nil) throws(Failure) {
     for index in 0..<count {
       let socket = try connect()
@@ -77,7 +77,7 @@ package final class LoadGenerator: Sendable {
   ///
   /// - Parameters:
   ///   - index: Spreads the watchers over the loops.
-  ///   - once: Whether it ends when its snapshot has come, which is then recorded as an answer.
+  ///   - once: Whether it closes when its snapshot is complete, which is then recorded as an answer.
   package func connectWatcher(_ index: Int, target: String, once: Bool = false) throws(Failure) {
     let begun = monotonicNanoseconds()
     let socket = try connect()
@@ -108,7 +108,7 @@ package final class LoadGenerator: Sendable {
 
   // MARK: Running
 
-  /// Lets the requests begin.
+  /// Starts the requests.
   package func begin() {
     for lane in lanes { lane.loop.submit { [place = lane.place] loop in place.driver?.begin(on: loop) } }
   }
@@ -118,12 +118,12 @@ package final class LoadGenerator: Sendable {
     for lane in lanes { lane.loop.submit { [place = lane.place] loop in place.driver?.pump(on: loop) } }
   }
 
-  /// No request is begun any more, and connections that end are no failures.
+  /// Stops starting requests; connections that end from now on are not failures.
   package func end() {
     for lane in lanes { lane.loop.submit { [place = lane.place] _ in place.driver?.end() } }
   }
 
-  /// What all loops have done so far; waits for them.
+  /// The totals of all loops so far; waits for the loops.
   package func counts() async -> LoadCounts {
     var all = LoadCounts()
     for lane in lanes {
@@ -151,8 +151,8 @@ package final class LoadGenerator: Sendable {
   }
 }
 
-/// Where the driver of a loop is kept.
-// Touched only in work that is submitted to its loop, which runs one piece at a time.
+/// Holds the driver of a loop.
+// Accessed only in work submitted to its loop, which runs one piece at a time.
 private final class DriverPlace: @unchecked Sendable {
   var driver: LoadDriver?
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// A client's connection that sends requests and counts the answers, whose content it does not look at.
+/// A client's connection that sends requests and counts the answers, ignoring their content.
 final class RequestSession: Session {
   private let driver: LoadDriver
   private weak var connection: Connection?
-  /// When the requests under way were due, oldest first.
+  /// When the requests in flight were due, oldest first.
   private var due: [UInt64] = []
   /// How many of them have been answered; the array is cleared when all have.
   private var answered = 0
-  /// Bytes of the present answer's content that are still to come.
+  /// Remaining bytes of the current answer's content.
   private var contentLeft = 0
 
   init(_ driver: LoadDriver) { self.driver = driver }
@@ -63,14 +63,14 @@ final class RequestSession: Session {
   func closed(on loop: isolated EventLoop) { driver.isGone(self) }
 }
 
-/// What the head of an answer says about where it ends; of a server of ours, or one that is as plain.
+/// The framing of an answer, from its head; handles the responses of this server, or equally simple ones.
 struct ResponseHead {
   let status: Int
-  /// Behind the empty line.
+  /// The offset after the empty line.
   let end: Int
   let contentLength: Int
 
-  /// Reads a head; nil when it is not there whole.
+  /// Parses a head; nil when it is incomplete.
   init?(_ bytes: borrowing MutableSpan<UInt8>, from start: Int) {
     var end: Int?
     var position = start
@@ -92,7 +92,7 @@ struct ResponseHead {
     var position = head.lowerBound
     search: while position + name.utf8CodeUnitCount < head.upperBound {
       for offset in 0..<name.utf8CodeUnitCount {
-        // The name is a constant, and the offset within it.
+        // The name is a constant, and the offset is within it.
         let wanted = unsafe name.utf8Start[offset]
         let byte = bytes[position + offset]
         guard byte == wanted || byte | 0x20 == wanted && byte >= UInt8(ascii: "A") else {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// A client's connection that watches over WebSocket, counts the events and reads the time that is in each.
+/// A client's connection that subscribes over WebSocket, counts the events and reads the timestamp in each.
 final class WatchSession: Session {
   private enum Stage { case handshake, snapshot, live }
 
   private let driver: LoadDriver
-  /// When the connection was begun; its snapshot's end is then recorded as an answer, and the connection ends.
+  /// When the connection was started; the end of its snapshot is then recorded as an answer, and the connection closes.
   private let begun: UInt64?
   private var stage = Stage.handshake
-  /// The beginning of a frame whose end has not come.
+  /// The beginning of an incomplete frame.
   private var held: [UInt8] = []
   private var frames = FrameParser(role: .client, frameLimit: 1 << 20)
 
@@ -45,7 +45,7 @@ final class WatchSession: Session {
         switch try frames.next(in: &bytes, at: &position) {
         case .needMore: return Intake(consumed: position, isHeldBack: false)
         case .control(.ping, let payload):
-          // Unmasked content under a mask of zeros: it has to look like a client's.
+          // Unmasked content with a mask of zeros: a client's frame must have a mask.
           var pong: [UInt8] = [0x8A, 0x80 | UInt8(payload.count), 0, 0, 0, 0]
           payload.withBytes(in: bytes) { content in
             for index in content.indices { pong.append(content[index]) }
@@ -61,7 +61,7 @@ final class WatchSession: Session {
     }
   }
 
-  /// A frame of a server of ours is one message; one that comes in pieces is joined first.
+  /// Each frame of this server is one message; one that arrives in pieces is joined first.
   private func take(
     _ slice: DataSlice, of bytes: borrowing MutableSpan<UInt8>, _ connection: Connection, on loop: isolated EventLoop
   ) {
@@ -100,13 +100,13 @@ final class WatchSession: Session {
     connection.close(on: loop)
   }
 
-  /// Behind the first place where the text stands.
+  /// The position after the first occurrence of the text.
   private static func find(_ text: StaticString, in message: Span<UInt8>) -> Int? {
     let count = text.utf8CodeUnitCount
     var position = 0
     while position + count <= message.count {
       var offset = 0
-      // The text is a constant, and the offset within it.
+      // The text is a constant, and the offset is within it.
       while offset < count, message[position + offset] == (unsafe text.utf8Start[offset]) { offset += 1 }
       if offset == count { return position + count }
       position += 1

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// How much memory the process has, as the system counts it, against what it may have.
+/// The memory use of the process, as the system counts it, compared with its limit.
 ///
-/// A frame that a thousand connections wait to send is there once, and a snapshot that a slow client still reads keeps
-/// alive what others have replaced: no sum of parts would be right, so the whole is measured.
+/// A frame that is queued for a thousand connections exists once, and a snapshot that a slow client still reads keeps
+/// replaced values alive: no sum of parts would be right, so the whole is measured.
 final class MemoryGauge: Sendable {
   let limit: Int
   private let measure: @Sendable () -> Int
-  /// When free memory may be given back again; the greatest number while that is done.
+  /// When free memory may next be returned to the system; the greatest number while that is in progress.
   private let nextTrim = Atomic<UInt64>(0)
   private let measured = Atomic<Int>(0)
   private let short = Atomic<Bool>(false)
 
-  /// The time between two attempts to give free memory back is this many times what the last one took.
+  /// The time between two attempts to return free memory is this many times what the last one took.
   private static let restFactor: UInt64 = 50
   private static let shortestRest: UInt64 = 100_000_000
 
-  /// - Parameter measure: Tells how many bytes the process has.
+  /// - Parameter measure: Returns how many bytes the process uses.
   init(limit: Int, measure: @escaping @Sendable () -> Int = { residentBytes() }) {
     self.limit = limit
     self.measure = measure
     look()
   }
 
-  /// Bytes that the process had when that was looked at last.
+  /// Bytes that the process used at the last measurement.
   var inUse: Int { measured.load(ordering: .relaxed) }
 
-  /// Nine tenths of the limit are used, and what is not needed has been given back.
+  /// Nine tenths of the limit are used, and free memory has been returned to the system.
   var isShort: Bool { short.load(ordering: .relaxed) }
 
   private var threshold: Int { limit / 10 * 9 }
 
-  /// Looks anew; takes some microseconds.
+  /// Measures again; takes some microseconds.
   func look() {
     var bytes = measure()
     if bytes >= threshold, trim() { bytes = measure() }
@@ -40,7 +40,7 @@ final class MemoryGauge: Sendable {
     short.store(bytes >= threshold, ordering: .relaxed)
   }
 
-  /// Gives free memory back to the system, unless that was done a moment ago: it may take milliseconds.
+  /// Returns free memory to the system, unless that was done a moment ago: it may take milliseconds.
   private func trim() -> Bool {
     let begin = monotonicNanoseconds()
     let due = nextTrim.load(ordering: .relaxed)

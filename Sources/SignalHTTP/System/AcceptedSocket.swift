@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 import CReadiness
 
-/// A connection that has been accepted and that nobody owns yet.
+/// An accepted connection that has no owner yet.
 struct AcceptedSocket: Sendable {
   let descriptor: Int32
   let peer: PeerAddress
-  /// The listener's place among those of the server.
+  /// The index of the listener among those of the server.
   let listener: UInt8
 }
 
-/// The numeric address of a peer, in a quarter of the room of a `SocketAddress` and without a system call.
+/// The numeric address of a peer, in a quarter of the size of a `SocketAddress` and without a system call.
 struct PeerAddress: Sendable, Hashable {
   enum Family: UInt8, Sendable { case unix, ipv4, ipv6 }
 
-  /// The bytes of the address as they are on the wire, those of an IPv4 one in the first four.
+  /// The bytes of the address in network order, those of an IPv4 address in the first four.
   private let bytes: (UInt64, UInt64)
   private let zone: UInt32
   let port: UInt16
   let family: Family
 
-  /// What `creadiness_accept` has filled in.
+  /// Takes the address that `creadiness_accept` has filled in.
   init(_ peer: creadiness_peer) {
     bytes = peer.address
     zone = peer.zone
@@ -30,7 +30,7 @@ struct PeerAddress: Sendable, Hashable {
   /// The peer of a unix socket, or one that is not known.
   static let none = PeerAddress(creadiness_peer())
 
-  /// The same for whoever wants to see it; nil for the peer of a unix socket, which has none.
+  /// The full form of the address; nil for the peer of a unix socket, which has none.
   var socketAddress: SocketAddress? {
     switch family {
     case .unix: nil

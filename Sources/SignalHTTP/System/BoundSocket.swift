@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Glibc
 
-/// A socket that listens; it is closed with the object, and its file removed if it has one.
+/// A listening socket; it is closed with the object, and its file removed if it has one.
 final class BoundSocket: Sendable {
   let handle: SocketHandle
   /// Where it listens, with the port that the system picked if 0 was asked for.
@@ -10,13 +10,13 @@ final class BoundSocket: Sendable {
   let address: SocketAddress?
   private let file: SocketFile?
 
-  /// Listens.
+  /// Begins to listen.
   ///
   /// - Parameters:
   ///   - mode: The permissions of the file of a unix socket.
   ///   - backlog: Connections that may wait to be accepted.
-  /// - Throws: `SystemError` when the address cannot be resolved or bound, or when there is something at the path of a
-  ///   unix socket that is not one that nobody listens on.
+  /// - Throws: `SystemError` when the address cannot be resolved or bound, or when the path of a unix socket is taken
+  ///   by anything but a stale socket.
   init(_ endpoint: Endpoint, mode: UInt16, backlog: Int32) throws(SystemError) {
     switch endpoint {
     case .tcp(let host, let port), .tls(let host, let port):
@@ -36,23 +36,23 @@ final class BoundSocket: Sendable {
       self.endpoint = endpoint
       address = nil
       file = SocketFile(path)
-      // The process's mask has taken bits away; before this the file lets in fewer than it should, never more.
+      // The umask has removed permissions; until this call the file lets in fewer than it should, never more.
       guard unsafe chmod(path, mode_t(mode)) == 0 else { throw SystemError("set the mode of \(path)") }
       try handle.listen(on: wanted, backlog: backlog)
     }
   }
 
-  // Before the socket is closed: until then nobody takes the file for a stale one and puts another in its place.
+  // Before the socket is closed: until then no other server takes the file for a stale one and replaces it.
   deinit { file?.remove() }
 }
 
-/// The file of a unix socket of ours.
+/// The file of a unix socket that this process created.
 private struct SocketFile: Sendable {
   private let path: String
   private let device: dev_t
   private let number: ino_t
 
-  /// The file that has just been made; nil when it is gone already.
+  /// The file that has just been created; nil when it is already gone.
   init?(_ path: String) {
     guard let status = Self.status(of: path) else { return nil }
     self.path = path
@@ -66,9 +66,9 @@ private struct SocketFile: Sendable {
     _ = unsafe unlink(path)
   }
 
-  /// Removes a socket that is left of a server that has died.
+  /// Removes a stale socket, left by a server that has died.
   ///
-  /// - Throws: `SystemError` when something else is there, or a socket on which somebody listens.
+  /// - Throws: `SystemError` when something else is there, or a socket with a listener.
   static func makeRoom(at path: String, _ address: SocketAddress) throws(SystemError) {
     guard let status = status(of: path) else {
       if errno == ENOENT { return }
@@ -79,7 +79,7 @@ private struct SocketFile: Sendable {
     }
     let probe = try SocketHandle.open(for: address)
     let connected = unsafe address.withSockaddr { unsafe connect(probe.descriptor, $0, $1) }
-    // A full queue is somebody's, too.
+    // A full queue has a listener, too.
     if connected == 0 || errno == EAGAIN { throw SystemError("bind \(address)", code: EADDRINUSE) }
     guard errno == ECONNREFUSED else { throw SystemError("find out who listens on \(address)") }
     guard unsafe unlink(path) == 0 || errno == ENOENT else { throw SystemError("remove the stale socket \(path)") }

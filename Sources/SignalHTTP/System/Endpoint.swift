@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Where a server listens, or is found.
+/// Where a server listens, or can be reached.
 public enum Endpoint: Sendable, Hashable, CustomStringConvertible {
   /// A port of an address: an IPv4 or IPv6 literal, in brackets or not, or a name.
   case tcp(host: String, port: UInt16)
@@ -18,10 +18,10 @@ public enum Endpoint: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Whether it is with TLS.
+  /// Whether it uses TLS.
   package var isSecured: Bool { if case .tls = self { true } else { false } }
 
-  /// Host and port of one that is found by these.
+  /// Host and port; nil for a unix socket.
   package var hostAndPort: (host: String, port: UInt16)? {
     switch self {
     case .tcp(let host, let port), .tls(let host, let port): (host, port)

@@ -7,9 +7,9 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
   private var storage: sockaddr_storage
   private let length: socklen_t
 
-  /// Finds the first address that `host` means on this machine: a literal (`127.0.0.1`, `::1`, `[::1]`) or a name.
+  /// Resolves `host` to the first of its addresses: a literal (`127.0.0.1`, `::1`, `[::1]`) or a name.
   ///
-  /// - Throws: `SystemError` when the name resolves to nothing.
+  /// - Throws: `SystemError` when the name cannot be resolved.
   public init(resolving host: String, port: UInt16, passive: Bool = false) throws(SystemError) {
     var name = host
     if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
@@ -21,7 +21,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     guard status == 0, let first = unsafe list else {
       throw SystemError("resolve \(host)", code: status == EAI_SYSTEM ? errno : ENOENT)
     }
-    // The list is the resolver's; it is given back once the first entry has been copied.
+    // The list belongs to the resolver; it is freed once the first entry has been copied.
     defer { unsafe freeaddrinfo(first) }
     storage = sockaddr_storage()
     length = unsafe first.pointee.ai_addrlen
@@ -61,7 +61,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0[start...].copyBytes(from: bytes) }
   }
 
-  /// - Parameter address: Its bytes as they are on the wire, in the first four of the word.
+  /// - Parameter address: Its bytes in network order, in the first four of the word.
   init(ipv4 address: UInt64, port: UInt16) {
     storage = sockaddr_storage()
     length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -75,7 +75,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     }
   }
 
-  /// - Parameter address: Its bytes as they are on the wire.
+  /// - Parameter address: Its bytes in network order.
   init(ipv6 address: (UInt64, UInt64), zone: UInt32, port: UInt16) {
     storage = sockaddr_storage()
     length = socklen_t(MemoryLayout<sockaddr_in6>.size)
@@ -92,7 +92,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
 
   var family: Int32 { Int32(storage.ss_family) }
 
-  /// Calls `body` with the address in the form of `bind` and `connect`.
+  /// Calls `body` with the address in the form that `bind` and `connect` take.
   func withSockaddr<Result: ~Copyable, Failure>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
   ) throws(Failure) -> Result {

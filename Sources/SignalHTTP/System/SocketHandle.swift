@@ -2,19 +2,19 @@
 import CReadiness
 import Glibc
 
-/// What one receive or send brought.
+/// The result of one receive or send call.
 enum TransferOutcome: Equatable {
-  /// So many bytes went over; at least one.
+  /// That many bytes were transferred; at least one.
   case bytes(Int)
-  /// Nothing now; an edge will tell when there is more.
+  /// Nothing now; an edge will report when it is possible again.
   case wouldBlock
   /// The peer has sent its last byte (receive only).
   case ended
-  /// The socket is of no more use.
+  /// The socket can no longer be used.
   case failed
 }
 
-/// The one owner of a non-blocking socket's descriptor: it is closed when the handle goes, and only then.
+/// The one owner of a non-blocking socket's descriptor: it is closed with the handle, and only then.
 struct SocketHandle: ~Copyable {
   let descriptor: Int32
 
@@ -22,7 +22,7 @@ struct SocketHandle: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Gives the descriptor to another owner, who closes it.
+  /// Passes the descriptor to another owner, who closes it.
   consuming func release() -> Int32 {
     let descriptor = descriptor
     discard self
@@ -42,7 +42,7 @@ struct SocketHandle: ~Copyable {
   /// `SO_REUSEADDR` lets a restart bind while old connections linger; `SO_REUSEPORT` stays off, so that a second
   /// server on the same port is an error and not a silent split of the traffic.
   ///
-  /// - Parameter mode: At most these permissions has the file of a unix socket when it appears.
+  /// - Parameter mode: The maximum permissions of the file of a unix socket when it is created.
   static func bound(to address: SocketAddress, mode: UInt16? = nil) throws(SystemError) -> SocketHandle {
     let handle = try open(for: address)
     handle.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
@@ -53,14 +53,15 @@ struct SocketHandle: ~Copyable {
     return handle
   }
 
-  /// Takes connections from now on.
+  /// Accepts connections from now on.
   ///
-  /// - Parameter address: What it is bound to, for the error.
+  /// - Parameter address: The address it is bound to, for the error.
   func listen(on address: SocketAddress, backlog: Int32) throws(SystemError) {
     guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemError("listen on \(address)") }
   }
 
-  /// Without it a small answer waits for the peer's delayed acknowledgement: 44 ms instead of 2.7 under TLS.
+  /// Disables Nagle's algorithm, with which a small answer waits for the peer's delayed acknowledgement: 44 ms instead
+  /// of 2.7 under TLS.
   func disableNagle() { setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
 
   private func setOption(_ level: Int32, _ name: Int32, _ value: Int32) {
@@ -82,9 +83,9 @@ struct SocketHandle: ~Copyable {
     outcome { unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
   }
 
-  /// Sends several blocks in one call, in order (`sendmsg`, because `writev` cannot say `MSG_NOSIGNAL`).
+  /// Sends several blocks in one call, in order (`sendmsg`, because `writev` does not take `MSG_NOSIGNAL`).
   ///
-  /// One block goes by `send`: there the system has no list of blocks to copy and check.
+  /// A single block is sent with `send`: then the system has no list of blocks to copy and check.
   func send(_ blocks: UnsafeMutableBufferPointer<iovec>) -> TransferOutcome {
     if blocks.count == 1 {
       return unsafe send(UnsafeRawBufferPointer(start: blocks[0].iov_base, count: blocks[0].iov_len))
@@ -104,6 +105,6 @@ struct SocketHandle: ~Copyable {
     }
   }
 
-  /// Tells the peer that nothing more will be sent; what it still sends can be received.
+  /// Ends our side of the connection; what the peer still sends can be received.
   func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Glibc
 
-/// A system call that failed: whose fault is not known, so nothing is told to the peer.
+/// A system call that failed: the cause is not known, so nothing is reported to the peer.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The value of `errno`, for example `EADDRINUSE`.
   public let code: Int32
@@ -13,18 +13,18 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     self.operation = operation
   }
 
-  /// The system, or a library under us, has no memory left.
+  /// The system, or a library that we use, has no memory left.
   static func noMemory(_ operation: String) -> SystemError { SystemError(operation, code: ENOMEM) }
 
-  /// One line for the operator: the operation and the system's own words for the code.
+  /// One line for the operator: the operation and the system's description of the code.
   public var description: String { "\(operation): \(reason)" }
 
-  /// The system's own words for the code.
+  /// The system's description of the code.
   var reason: String {
     // strerror's buffer is copied into the String before anything else can call it on this thread.
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
 
-  /// Whether the address is taken by another process.
+  /// Whether the address is in use by another process.
   public var isAddressInUse: Bool { code == EADDRINUSE }
 }
