@@ -16,14 +16,14 @@
 #include <string.h>
 #include <time.h>
 
-/* Mozilla's intermediate profile without what has no forward secrecy or no authenticated encryption. */
+/* Mozilla's intermediate profile, without ciphers that lack forward secrecy or authenticated encryption. */
 static const char ciphers[] =
   "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
   "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
-/* The first is for libraries that have it (OpenSSL 3.5). */
+/* The first needs a library that supports it (OpenSSL 3.5). */
 static const char post_quantum_groups[] = "X25519MLKEM768:X25519:P-256";
 static const char groups[] = "X25519:P-256";
-/* A record holds that much (RFC 8446 section 5.1). */
+/* The maximum plaintext of a record (RFC 8446 section 5.1). */
 enum { record_bytes = 16384 };
 
 /* --- Reasons --- */
@@ -36,7 +36,7 @@ static void copy_text(char *to, size_t size, const char *from) {
   to[count] = 0;
 }
 
-/* Takes the queue of errors of this thread; the first tells most. */
+/* Empties the error queue of this thread and copies the first error, which is the most specific. */
 static void take_reason(char *to, size_t size) {
   unsigned long error = ERR_get_error();
   const char *text = error == 0 ? NULL : ERR_reason_error_string(error);
@@ -54,7 +54,7 @@ typedef struct {
 
 struct ctls_tickets {
   pthread_mutex_t lock;
-  /* The one that seals, and the one before. */
+  /* The current key, and the previous one. */
   ticket_key keys[2];
   uint64_t lifetime;
   uint64_t changes_at;
@@ -84,7 +84,7 @@ void ctls_tickets_free(ctls_tickets *tickets) {
   OPENSSL_clear_free(tickets, sizeof *tickets);
 }
 
-/* A new key when it is time; false when there is no randomness. */
+/* Rotates the key when it is due; false when there is no randomness. */
 static int renew(ctls_tickets *tickets) {
   uint64_t now = seconds_since_boot();
   if (now < tickets->changes_at) return 1;
@@ -93,7 +93,7 @@ static int renew(ctls_tickets *tickets) {
   return RAND_priv_bytes((unsigned char *)tickets->keys, sizeof tickets->keys[0]) == 1;
 }
 
-/* Chooses a key; 0 when there is none of this name, 2 when it should not be used again. */
+/* Chooses a key; 0 when there is none of this name, 2 when the ticket should be renewed. */
 static int find_key(ctls_tickets *tickets, const unsigned char *name, ticket_key *key) {
   int found = 0;
   pthread_mutex_lock(&tickets->lock);
@@ -120,7 +120,7 @@ static int use_mac(EVP_MAC_CTX *mac, ticket_key *key) {
 /* --- Contexts --- */
 
 struct ctls_context {
-  /* One for each certificate; the first is what connections begin with. A client has one without. */
+  /* One for each certificate; connections begin with the first. A client has one, possibly without a certificate. */
   SSL_CTX **contexts;
   size_t count;
   int has_certificate;
@@ -148,7 +148,7 @@ static int on_ticket(
   return result;
 }
 
-/* The certificate of the name that the client asks for (RFC 6066 section 3); for others the first. */
+/* Selects the certificate for the server name that the client requests (RFC 6066 section 3), otherwise the first. */
 static int on_name(SSL *ssl, int *alert, void *argument) {
   (void)alert;
   ctls_context *context = argument;
@@ -163,7 +163,7 @@ static int on_name(SSL *ssl, int *alert, void *argument) {
   return SSL_TLSEXT_ERR_NOACK;
 }
 
-/* HTTP/1.1, or none is agreed upon (RFC 7301 section 3.2). */
+/* Selects HTTP/1.1, or no protocol (RFC 7301 section 3.2). */
 static int on_protocols(
   SSL *ssl, const unsigned char **chosen, unsigned char *count, const unsigned char *offered, unsigned int size,
   void *argument
@@ -193,7 +193,7 @@ static SSL_CTX *new_context(ctls_context *owner, const SSL_METHOD *method) {
   int lowest = owner->is_modern ? TLS1_3_VERSION : TLS1_2_VERSION;
   int works = SSL_CTX_set_min_proto_version(context, lowest) == 1 && SSL_CTX_set_cipher_list(context, ciphers) == 1
     && (SSL_CTX_set1_groups_list(context, post_quantum_groups) == 1 || SSL_CTX_set1_groups_list(context, groups) == 1);
-  /* That the first list is not known is no error. */
+  /* It is not an error that the first list is not supported. */
   ERR_clear_error();
   if (!works) {
     SSL_CTX_free(context);
@@ -222,7 +222,7 @@ static SSL_CTX *new_server_context(ctls_context *owner) {
   return context;
 }
 
-/* Puts a context behind the others; it is freed when that fails. */
+/* Appends a context to the list; it is freed when that fails. */
 static int keep(ctls_context *owner, SSL_CTX *context) {
   SSL_CTX **contexts = OPENSSL_realloc(owner->contexts, (owner->count + 1) * sizeof *contexts);
   if (contexts == NULL) {
@@ -355,7 +355,7 @@ int ctls_name(const ctls_context *owner, size_t index, char *name, size_t size) 
 
 struct ctls_channel {
   SSL *ssl;
-  /* Those of the call that is under way; the BIO finds them here. */
+  /* The buffers of the current call, for the BIO. */
   ctls_buffers *buffers;
   char reason[80];
 };
@@ -377,7 +377,7 @@ static int bio_read(BIO *bio, char *bytes, size_t count, size_t *read) {
 static int bio_write(BIO *bio, const char *bytes, size_t count, size_t *written) {
   ctls_buffers *buffers = ((ctls_channel *)BIO_get_data(bio))->buffers;
   BIO_clear_retry_flags(bio);
-  /* Whoever seals stops in time; only a peer that makes us answer without end comes here, and is given up. */
+  /* Encryption stops before this; only a peer that causes endless answers reaches it, and its channel fails. */
   if (buffers == NULL || buffers->output_capacity - buffers->output_count < count) return 0;
   memcpy(buffers->output + buffers->output_count, bytes, count);
   buffers->output_count += count;
@@ -427,7 +427,7 @@ ctls_channel *ctls_channel_new(ctls_context *owner, const char *host) {
   channel->ssl = ssl;
   BIO_set_data(bio, channel);
   BIO_set_init(bio, 1);
-  /* One for both ways; the channel's own reference goes with it. */
+  /* One BIO for both directions; its only reference passes to the SSL object. */
   SSL_set_bio(ssl, bio, bio);
   if (host == NULL) SSL_set_accept_state(ssl);
   return channel;
@@ -440,7 +440,7 @@ void ctls_channel_free(ctls_channel *channel) {
 
 int ctls_is_established(const ctls_channel *channel) { return SSL_is_init_finished(channel->ssl); }
 
-/* Keeps why a call failed. */
+/* Records why a call failed. */
 static void fail(ctls_channel *channel) {
   long verification = SSL_get_verify_result(channel->ssl);
   if (verification != X509_V_OK && !SSL_is_init_finished(channel->ssl)) {
@@ -475,7 +475,7 @@ size_t ctls_open(ctls_channel *channel, ctls_buffers *buffers, void *bytes, size
   return opened;
 }
 
-/* Seals one record's worth; 0 when the channel has failed. */
+/* Encrypts at most one record; 0 when the channel has failed. */
 static int seal_record(ctls_channel *channel, const void *bytes, size_t count) {
   size_t written = 0;
   if (SSL_write_ex(channel->ssl, bytes, count, &written) == 1 && written == count) return 1;
@@ -497,7 +497,7 @@ long ctls_seal(
     const unsigned char *start = (const unsigned char *)blocks[index].iov_base + skipped;
     size_t filled = 0;
     if (rest >= record_bytes || index + 1 == count) {
-      /* Straight from where it is. */
+      /* Without copying. */
       filled = rest < record_bytes ? rest : record_bytes;
       skipped += filled;
     } else {
@@ -550,12 +550,12 @@ static int add_extension(X509 *certificate, X509 *issuer, int kind, const char *
 
 static int fill_certificate(X509 *certificate, EVP_PKEY *key, X509 *issuer, const char *subject, const char *names, int days) {
   BIGNUM *serial = BN_new();
-  /* As unlikely to be met again as a certificate has to be (RFC 5280 section 4.1.2.2: at most 20 bytes, positive). */
+  /* Random, so that it is practically unique (RFC 5280 section 4.1.2.2: at most 20 bytes, positive). */
   int works = serial != NULL && BN_rand(serial, 127, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY) == 1
     && BN_to_ASN1_INTEGER(serial, X509_get_serialNumber(certificate)) != NULL;
   BN_free(serial);
   int is_authority = days < 0;
-  /* From a day ago: clocks differ. */
+  /* Valid from a day ago: clocks differ. */
   X509_NAME *name = X509_get_subject_name(certificate);
   works = works && X509_set_version(certificate, 2) == 1
     && X509_gmtime_adj(X509_getm_notBefore(certificate), -86400) != NULL

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-/// One readiness event, with the union and the packing of `struct epoll_event` taken away.
+/// The members of one readiness event, hiding the union and the packing of `struct epoll_event`.
 static inline uint64_t creadiness_token(const struct epoll_event *events, int index) { return events[index].data.u64; }
 static inline uint32_t creadiness_flags(const struct epoll_event *events, int index) { return events[index].events; }
 
@@ -15,7 +15,7 @@ static const uint32_t creadiness_writable = EPOLLOUT;
 static const uint32_t creadiness_peer_ended = EPOLLRDHUP;
 static const uint32_t creadiness_hung_up = EPOLLHUP;
 static const uint32_t creadiness_failed = EPOLLERR;
-static const uint32_t creadiness_edge = 1u << 31;  // EPOLLET, which does not import: it is a signed constant
+static const uint32_t creadiness_edge = 1u << 31;  // EPOLLET, which Swift does not import: it is a signed constant
 
 /// Each returns -1 and sets errno on failure, like the call it wraps.
 int creadiness_create(void);
@@ -29,9 +29,9 @@ int creadiness_make_timer(void);
 /// Arms a monotonic timer once, `nanoseconds` from now; 0 disarms it.
 int creadiness_arm_timer(int descriptor, int64_t nanoseconds);
 
-/// Where a connection came from: all zero for a unix socket.
+/// The address of a peer: all zero for a unix socket.
 struct creadiness_peer {
-  uint64_t address[2];  // as it is on the wire; of IPv4 the first four bytes
+  uint64_t address[2];  // in network order; an IPv4 address is in the first four bytes
   uint32_t zone;        // of a link-local IPv6 address
   uint16_t port;        // in host byte order
   uint8_t family;       // 0 unix, 1 IPv4, 2 IPv6
@@ -40,10 +40,10 @@ struct creadiness_peer {
 /// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC.
 int creadiness_accept(int listener, struct creadiness_peer *peer);
 
-/// Sets three of the allocator's parameters (mallopt(3)); another C library than glibc keeps its own.
+/// Sets three of the allocator's parameters (mallopt(3)); has no effect with C libraries other than glibc.
 void creadiness_set_allocator(int arenas, int map_threshold, int trim_threshold);
 
-/// Gives free memory back to the system (malloc_trim(3)); another C library than glibc keeps its own.
+/// Returns free memory to the system (malloc_trim(3)); has no effect with C libraries other than glibc.
 void creadiness_trim(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS by OpenSSL between buffers of ours: OpenSSL never sees a socket. Sealed bytes are read from and written to two
+/* TLS by OpenSSL on memory buffers: OpenSSL never accesses a socket. Encrypted bytes are read from and written to two
    buffers that all channels of a thread share, so that a turn of the loop stays one receive and one send. */
 #ifndef CTLS_H
 #define CTLS_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* The sealed bytes of the channel that is at work. */
+/* The encrypted bytes of the channel that is in use. */
 typedef struct {
   const unsigned char *input;
   size_t input_count;
@@ -21,37 +21,37 @@ typedef struct ctls_tickets ctls_tickets;
 typedef struct ctls_context ctls_context;
 typedef struct ctls_channel ctls_channel;
 
-/* What a call came to. */
+/* The result of a call. */
 enum {
-  /* More sealed bytes are needed. */
+  /* More encrypted bytes are needed. */
   ctls_more = 0,
   /* The peer has sent its last byte (close_notify). */
   ctls_ended = 1,
-  /* The channel is of no more use; an alert may be in the output. */
+  /* The channel can no longer be used; an alert may be in the output. */
   ctls_failed = 2
 };
 
-/* Keys of session tickets (RFC 8446 section 4.6.1, RFC 5077): a new one every `seconds`, the one before is still read.
-   NULL when there is no randomness. */
+/* Keys of session tickets (RFC 8446 section 4.6.1, RFC 5077): a new one every `seconds`, the previous one still
+   decrypts. NULL when there is no randomness. */
 ctls_tickets *ctls_tickets_new(uint64_t seconds);
 void ctls_tickets_free(ctls_tickets *tickets);
 
-/* A server's settings; NULL when there is no memory. With `modern` it speaks TLS 1.3 alone. `tickets` has to outlive it. */
+/* A server's settings; NULL when there is no memory. With `modern` only TLS 1.3 is used. `tickets` must outlive it. */
 ctls_context *ctls_server_new(int modern, ctls_tickets *tickets);
 /* A client's settings, which trust the system's authorities. */
 ctls_context *ctls_client_new(void);
 void ctls_context_free(ctls_context *context);
 
-/* Adds a chain with its key, both PEM; the first is what a client gets whose name no certificate has. Returns 1, or 0 with
-   a reason in `reason`. */
+/* Adds a chain with its key, both PEM; the first one added is used for server names that no certificate has. Returns 1,
+   or 0 with a reason in `reason`. */
 int ctls_add_certificate(ctls_context *context, const char *chain, const char *key, char *reason, size_t size);
-/* Asks for certificates of clients that these authorities have signed; no tickets are given then, so that each connection's
-   is judged. */
+/* Requests client certificates signed by these authorities; no tickets are issued then, so that the certificate of each
+   connection is verified. */
 int ctls_ask_clients(ctls_context *context, const char *authorities, int required, char *reason, size_t size);
 /* Trusts these authorities instead of the system's. */
 int ctls_trust(ctls_context *context, const char *authorities, char *reason, size_t size);
 
-/* What is to be known of a certificate. */
+/* Information about a certificate. */
 typedef struct {
   /* Seconds since 1970. */
   int64_t not_after;
@@ -59,26 +59,26 @@ typedef struct {
   int is_rsa;
 } ctls_certificate;
 
-/* How many certificates there are. */
+/* The number of certificates. */
 size_t ctls_certificate_count(const ctls_context *context);
 ctls_certificate ctls_certificate_at(const ctls_context *context, size_t index);
 /* The n-th DNS name of all certificates, empty when it does not fit, 0 when there is none. */
 int ctls_name(const ctls_context *context, size_t index, char *name, size_t size);
 
-/* A channel of a server, or, with a host, of a client that demands a certificate of it. `context` has to outlive it. */
+/* A channel of a server, or, with a host, of a client that requires its certificate. `context` must outlive it. */
 ctls_channel *ctls_channel_new(ctls_context *context, const char *host);
 void ctls_channel_free(ctls_channel *channel);
-/* Whether the handshake is over, so that bytes can be sent. */
+/* Whether the handshake is complete, so that bytes can be sent. */
 int ctls_is_established(const ctls_channel *channel);
 
-/* Opens what there is of sealed input, all of it, into `bytes`, which has room for all that and one record more, and goes
-   on with the handshake. */
+/* Decrypts all available input into `bytes`, which has room for that and one record more, and continues the
+   handshake. */
 size_t ctls_open(ctls_channel *channel, ctls_buffers *buffers, void *bytes, size_t count, int *state);
-/* Seals what is in the blocks behind `skipped`, until there is no more, or the output has `enough`. Returns how many bytes
-   it has sealed; less than 0 when the channel has failed. */
+/* Encrypts the blocks after `skipped`, until there is no more, or the output has `enough`. Returns how many bytes it
+   has encrypted; less than 0 when the channel has failed. */
 long ctls_seal(
   ctls_channel *channel, ctls_buffers *buffers, const struct iovec *blocks, int count, size_t skipped, size_t enough);
-/* Says that nothing follows (RFC 8446 section 6.1). */
+/* Writes close_notify: nothing follows (RFC 8446 section 6.1). */
 void ctls_end(ctls_channel *channel, ctls_buffers *buffers);
 
 /* Why the last call on this channel failed, for a log: at most `size` bytes with the zero at the end. */
