@@ -19,16 +19,19 @@ let package = Package(
   targets: [
     .target(name: "JSON", swiftSettings: fuzzed),
     .target(name: "CEL", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: fuzzed),
-    .target(name: "SignalStore", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: fuzzed),
+    .target(name: "Signals", path: "Sources/SignalStore/Signals", swiftSettings: fuzzed),
+    .target(
+      name: "SignalStore", dependencies: ["JSON", "Signals"], exclude: ["README.md", "Signals"], swiftSettings: fuzzed),
     .target(name: "CReadiness"),
-    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .target(name: "CTLS", dependencies: ["COpenSSL"]),
     .target(
       name: "SignalHTTP",
-      dependencies: ["CEL", "COpenSSL", "CReadiness", "JSON", "SignalStore"],
-      exclude: [
-        "API/asyncapi.yaml", "API/messages.schema.json", "Client/README.md", "HTTP/README.md", "WebSocket/README.md",
+      dependencies: ["CEL", "COpenSSL", "CReadiness", "CTLS", "JSON", "SignalStore", "Signals"],
+      exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
+      resources: [
+        .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),
       ],
-      resources: [.embedInCode("API/openapi.yaml")],
       swiftSettings: fuzzed),
     .target(name: "CLibFuzzer"),
     .executableTarget(

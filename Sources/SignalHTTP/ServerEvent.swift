@@ -13,6 +13,8 @@ public struct ServerEvent: Sendable {
     case closed
     /// A connection was closed without a response: far too many are open, or the server shuts down.
     case turnedAway
+    /// There is no TLS with the peer, for this reason: a certificate that is not good, no cipher in common, no TLS at all.
+    case handshakeFailed(reason: String)
     /// A request was answered with a status of 400 or more.
     ///
     /// `code` is one of `docs/protocol.md` §6, or empty for an application's own answer. Method and path (without the

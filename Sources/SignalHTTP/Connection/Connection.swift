@@ -214,6 +214,7 @@ final class Connection: LoopMember {
       isReadable = false
       peerHasEnded = true
     case .failed:
+      if let reason = transport.failure { observation?.tell(.handshakeFailed(reason: reason)) }
       abort(on: loop)
     }
     return 0

@@ -43,6 +43,7 @@ import Glibc
   private var restStart = 0
   private var hasReceived = false
   private var peerHasEnded = false
+  private var isPlain = false
 
   /// - Parameter host: The server's name, on a client; nil on a server.
   init?(_ context: TLSContext, host: String? = nil, _ buffers: TLSBuffers) {
@@ -62,6 +63,7 @@ import Glibc
 
   /// Why the channel has failed.
   var reason: String {
+    if isPlain { return "a request without TLS" }
     var text = [CChar](repeating: 0, count: 80)
     unsafe ctls_reason(channel, &text, text.count)
     return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -177,6 +179,7 @@ import Glibc
       + "This port speaks TLS: use https: here\n"
     _ = unsafe Array(answer.utf8).withUnsafeBytes { unsafe socket.send($0) }
     socket.endSending()
+    isPlain = true
     return .failed
   }
 }

@@ -20,6 +20,7 @@ struct ServerEventLog {
     case .opened: ("connection opened", [])
     case .closed: ("connection closed", [])
     case .turnedAway: ("connection turned away", [])
+    case .handshakeFailed(let reason): ("no TLS", [("reason", reason)])
     case .refused(let method, let path, let status, let code):
       (
         "request refused",

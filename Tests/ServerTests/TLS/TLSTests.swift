@@ -16,11 +16,12 @@ private struct SecuredServer {
 
   init(
     _ tls: TLSConfiguration, limits: Limits = Limits(), loops: Int = 2, others: [ListenerConfiguration] = [],
-    live: LiveConfiguration = LiveConfiguration()
+    live: LiveConfiguration = LiveConfiguration(), observer: (@Sendable (ServerEvent) -> Void)? = nil
   ) throws {
     let listener = ListenerConfiguration(.tls(host: "127.0.0.1", port: 0), tls: tls)
     server = Server(
-      ServerConfiguration(listeners: [listener] + others, loops: loops, limits: limits), store: store, live: live)
+      ServerConfiguration(listeners: [listener] + others, loops: loops, limits: limits, observer: observer),
+      store: store, live: live)
     try server.start()
   }
 
@@ -155,6 +156,22 @@ struct TLSTests {
       #expect(socket.awaitEnd(by: Deadline(after: LiveClient.patience)))
     }
     #expect(try secured.get("/health/live", trusting: certificate.trust).status == 200)
+  }
+
+  @Test func `why there is no TLS with somebody is reported`() throws {
+    let reasons = Mutex<[String]>([])
+    var tls = configuration(certificate)
+    tls.clientCertificates = .required
+    tls.clientAuthorities = TestCertificate().file.chain
+    let secured = try SecuredServer(tls) { event in
+      if case .handshakeFailed(let reason) = event.kind { reasons.withLock { $0.append(reason) } }
+    }
+    defer { secured.server.shutdown() }
+    _ = try HTTPClient(.tcp(host: "127.0.0.1", port: secured.port)).request("GET", "/", timeout: LiveClient.patience)
+    #expect(throws: ClientError.self) { try secured.get("/", trusting: certificate.trust) }
+    let expected = ["a request without TLS", "peer did not return a certificate"]
+    while reasons.withLock({ $0.count }) < expected.count { usleep(1000) }
+    #expect(reasons.withLock { $0 } == expected)
   }
 
   @Test func `a handshake that does not end in time is dropped`() throws {

@@ -235,7 +235,8 @@ import Testing
   {
     let folder = try TemporaryFolder()
     var configuration = try Self.configuration(folder)
-    configuration.history.limits.patience = .seconds(60)
+    // Longer than the tests: a question that waited for what does not come would not end.
+    configuration.history.limits.patience = .seconds(3600)
     let recovery = try Recovery(configuration)
     let storage = try recovery.start()
     let store = PropertyStore(
@@ -244,10 +245,7 @@ import Testing
     for value in 1...5 { try store.set("s/a", JSONText(value)) }
     try await wait("everything durable") { storage.journal.durable == storage.journal.position }
     let source = try #require(storage.history)
-    let began = ContinuousClock.now
     #expect(try await Self.changes(source, "s/a") == [1])
-    // Far less than the patience of a question that waits for what does not come.
-    #expect(ContinuousClock.now - began < .seconds(50))
     store.keepOmitted()
     try await wait("everything durable") { storage.journal.durable == storage.journal.position }
     #expect(try await Self.changes(source, "s/a") == [1, 5])
