@@ -12,7 +12,7 @@ package struct Backup: Sendable {
   package let revision: Revision
   /// The time of that commit; nil when there is none.
   package let time: Timestamp?
-  /// The number of rows of the state (properties, timers and others), as of the revision before ``history``.
+  /// The number of rows of the state (properties, timers and others), as of the revision ``history``.
   package let rows: Int64
   /// The first revision from which it can be restored to a point in time.
   package let history: Revision

@@ -149,7 +149,7 @@ struct RollupRow {
     bucket.count = Int(statement.integer(5))
     bucket.minimum = statement.isNull(6) ? nil : statement.real(6)
     bucket.maximum = statement.isNull(7) ? nil : statement.real(7)
-    // An infinite sum is NaN, which SQLite stores as NULL.
+    // A sum that is not a number, which SQLite stores as NULL.
     bucket.integral = statement.isNull(8) ? .nan : statement.real(8)
     bucket.known = statement.integer(9)
     bucket.first = statement.isNull(10) ? nil : SeriesValue(statement.bytes(10)[...])

@@ -74,7 +74,7 @@ final class JournalFile {
     return (Int(statement.integer(0)), Int(statement.integer(1)))
   }
 
-  /// The position before the newest rows that have at least these changes, bytes or records.
+  /// The position before the newest rows with this number of changes, bytes or records.
   func position(beforeNewest changes: Int, bytes: Int, records: Int) throws(StorageError) -> UInt64 {
     let statement = try database.prepare(
       "SELECT last, changes, length(records), last - first + 1 FROM journal ORDER BY first DESC")
@@ -88,7 +88,7 @@ final class JournalFile {
     return 0
   }
 
-  /// Reads the rows after a place while `body` returns true, and checks that each follows the one before.
+  /// Reads the rows after a place as long as `body` wants more, and checks that each follows the one before.
   ///
   /// - Parameter isComplete: Also reads the rows before the place, as stored in the file, so that one out of order is
   ///   detected wherever it is.

@@ -85,7 +85,7 @@ enum SystemCall {
   }
 }
 
-/// A small file that is read and written as a whole, and closed when it is released.
+/// A file for reading and writing a few bytes, closed when it is released.
 final class SmallFile: Sendable {
   let path: String
   private let descriptor: Int32
