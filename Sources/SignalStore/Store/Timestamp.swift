@@ -22,10 +22,14 @@ public struct Timestamp: Hashable, Sendable {
 
   /// The time of the system clock.
   public static var now: Timestamp {
-    var time = timespec()
+    // `timespec` by its two words: in an optimized build the compiler takes its members for those of a module that
+    // cannot be imported, once an extension of `Duration` is in this module.
+    var time = (seconds: Int(0), nanoseconds: Int(0))
     // Only the pointer to the local variable makes this unsafe; the call cannot fail for this clock.
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    _ = unsafe withUnsafeMutablePointer(to: &time) { words in
+      unsafe words.withMemoryRebound(to: timespec.self, capacity: 1) { unsafe clock_gettime(CLOCK_REALTIME, $0) }
+    }
+    return Timestamp(milliseconds: Int64(time.seconds) * 1000 + Int64(time.nanoseconds) / 1_000_000)
   }
 }
 
