@@ -5,11 +5,11 @@ import PackageDescription
 // The libraries are symbolic links to the folders of the main package, compiled here with libFuzzer's coverage and the
 // address sanitizer. A dependency on the package would do neither: its parsers are of `package` access, and a manifest
 // cannot instrument what it depends on. What only the executable needs, argument-parser and the like, stays away.
-// MemberImportVisibility is left to the main package: with the sanitizer, types of Glibc seem to come from elsewhere.
 let fuzzed: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
   // `-enable-testing`: a target may reach what is internal, too.
   .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"]),
 ]

@@ -16,16 +16,6 @@ import Testing
     return Commit(Change(set: value, replacing: nil))
   }
 
-  /// The files as they are now, as a process that is killed leaves them.
-  private static func copy(_ folder: TemporaryFolder) throws -> TemporaryFolder {
-    let copy = try TemporaryFolder()
-    // The log first: what is moved out of it meanwhile is then in both.
-    for name in try folder.names.sorted(by: >) where name != "lock" && !name.hasSuffix("-shm") {
-      try copy.write(try folder.bytes(name), to: name)
-    }
-    return copy
-  }
-
   @Test func `they are durable without a sync, and their revisions are known after a crash`() async throws {
     let folder = try TemporaryFolder()
     let faults = DiskFaults()
@@ -45,7 +35,7 @@ import Testing
     #expect(told.places.last == Journal.Place(position: 101, revision: 100))
     #expect(storage.journal.status?.revision == 100 && storage.journal.queuedBytes == 0)
 
-    let killed = try Self.copy(folder)
+    let killed = try folder.copyAlive()
     let crashed = try Recovery(configuration(killed))
     #expect(!crashed.isClean && crashed.lost == nil && crashed.position == 1)
     let replica = crashed.takeReplica()
@@ -55,7 +45,7 @@ import Testing
     #expect(crashed.ancestry.resolve(Cursor(epoch: epoch, revision: 101), newest: 200) == .lost)
 
     // Without the mark, as a loss of power may leave it, whoever has seen more than is written has lost something.
-    let powerless = try Self.copy(folder)
+    let powerless = try folder.copyAlive()
     try FileManager.default.removeItem(atPath: powerless.file("durable"))
     let second = try Recovery(configuration(powerless))
     #expect(second.takeReplica().revision == 1 && second.ancestry.resolve(seen, newest: 1) == .lost)
@@ -179,7 +169,7 @@ import Testing
         store.keepOmitted()
         #expect(storage.close() == nil)
       } else {
-        let copy = try Self.copy(folder)
+        let copy = try folder.copyAlive()
         storage.close()
         folder = copy
       }

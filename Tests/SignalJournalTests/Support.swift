@@ -28,6 +28,16 @@ final class TemporaryFolder {
 
   /// The names of the files, in order.
   var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
+
+  /// The files of a storage that is open, as a process that is killed now leaves them.
+  func copyAlive() throws -> TemporaryFolder {
+    let copy = try TemporaryFolder()
+    // The log first: what is moved out of it meanwhile is then in both.
+    for name in try names.sorted(by: >) where name != "lock" && !name.hasSuffix("-shm") {
+      try copy.write(try bytes(name), to: name)
+    }
+    return copy
+  }
 }
 
 /// Limits so small that state, journal and log change hands all the time.

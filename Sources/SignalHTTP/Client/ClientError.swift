@@ -39,11 +39,11 @@ extension ClientError: CustomStringConvertible {
     case .unresolvable(let host): "the name \(host) is not known"
     case .badPath(let path): "the path \(path) is too long for a socket"
     case .unreachable(.tcp(let host, let port), let code), .unreachable(.tls(let host, let port), let code):
-      "no connection to \(host) port \(port): \(Self.text(code))"
-    case .unreachable(.unix(let path), let code): "no connection to \(path): \(Self.text(code))"
+      "no connection to \(host) port \(port): \(SystemError.reason(of: code))"
+    case .unreachable(.unix(let path), let code): "no connection to \(path): \(SystemError.reason(of: code))"
     case .timedOut: "no answer in time"
     case .closed: "the server ended the connection"
-    case .broken(let code): "the connection broke: \(Self.text(code))"
+    case .broken(let code): "the connection broke: \(SystemError.reason(of: code))"
     case .untrusted(let reason): "no TLS: \(reason)"
     case .malformedResponse: "what the server sent is not HTTP/1.1"
     case .responseTooLarge: "the server's answer is too large"
@@ -51,10 +51,5 @@ extension ClientError: CustomStringConvertible {
     case .handshakeFailed: "the server's handshake is wrong (RFC 6455 section 4.1)"
     case .webSocket(let error): "the server broke the protocol: \(error)"
     }
-  }
-
-  private static func text(_ code: Int32) -> String {
-    // strerror's buffer is copied into the String before anything else can call it on this thread.
-    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
 }

@@ -195,7 +195,7 @@ final class Connection: LoopMember {
     case .bytes(let count):
       // Unless the peer's end is already queued: that is not reported again.
       if isDrained && !isEnding { isReadable = false }
-      guard count > 0 else { return transport.cost }
+      guard count > 0 else { return Transport.handshakeCost }
       // The bytes just received, in the loop's buffer, which is not modified while the session reads them.
       let bytes = unsafe UnsafeMutableBufferPointer<UInt8>(
         rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])

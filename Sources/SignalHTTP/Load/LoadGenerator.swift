@@ -152,7 +152,7 @@ package final class LoadGenerator: Sendable {
 }
 
 /// Holds the driver of a loop.
-// Accessed only in work submitted to its loop, which runs one piece at a time.
+// Unchecked: accessed only in work submitted to its loop, which runs one piece at a time.
 private final class DriverPlace: @unchecked Sendable {
   var driver: LoadDriver?
 }

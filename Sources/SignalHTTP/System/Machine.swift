@@ -22,7 +22,7 @@ private func read(_ clock: clockid_t) -> timespec {
 func machineName() -> String {
   var name = [CChar](repeating: 0, count: 256)
   guard unsafe gethostname(&name, name.count - 1) == 0 else { return "" }
-  return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  return String(zeroTerminated: name)
 }
 
 /// The number of processors that are online; at least 1.

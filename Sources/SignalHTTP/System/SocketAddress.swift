@@ -119,7 +119,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
       unsafe getnameinfo(address, length, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST)
     }
     guard status == 0 else { return "?" }
-    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(zeroTerminated: name)
   }
 
   /// The path of a unix socket.

@@ -20,11 +20,21 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String { "\(operation): \(reason)" }
 
   /// The system's description of the code.
-  var reason: String {
+  var reason: String { SystemError.reason(of: code) }
+
+  /// The system's description of a value of `errno`.
+  package static func reason(of code: Int32 = errno) -> String {
     // strerror's buffer is copied into the String before anything else can call it on this thread.
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
 
   /// Whether the address is in use by another process.
   public var isAddressInUse: Bool { code == EADDRINUSE }
+}
+
+extension String {
+  /// The text in a buffer that C has filled, up to the zero.
+  init(zeroTerminated buffer: [CChar]) {
+    self.init(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
 }

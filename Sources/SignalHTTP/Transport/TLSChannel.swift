@@ -41,7 +41,8 @@ import Glibc
   /// Encrypted bytes that the socket has not taken; sent before anything else.
   private var rest: [UInt8] = []
   private var restStart = 0
-  private var hasReceived = false
+  /// A server has received nothing yet: what comes first may be a request without TLS.
+  private var awaitsFirstBytes: Bool
   private var peerHasEnded = false
   private var isPlain = false
 
@@ -51,6 +52,7 @@ import Glibc
     unsafe self.channel = channel
     self.context = context
     self.buffers = buffers
+    awaitsFirstBytes = host == nil
   }
 
   deinit { unsafe ctls_channel_free(channel) }
@@ -66,7 +68,7 @@ import Glibc
     if isPlain { return "a request without TLS" }
     var text = [CChar](repeating: 0, count: 80)
     unsafe ctls_reason(channel, &text, text.count)
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(zeroTerminated: text)
   }
 
   /// Sends the first flight of the handshake, on a client.
@@ -90,8 +92,8 @@ import Glibc
     let outcome = unsafe socket.receive(into: buffers.input.bytes)
     guard case .bytes(let count) = outcome else { return outcome }
     isDrained = count < TLSBuffers.receivedBytes
-    if !hasReceived {
-      hasReceived = true
+    if awaitsFirstBytes {
+      awaitsFirstBytes = false
       if isPlainRequest { return refusePlainRequest(socket) }
     }
     unsafe buffers.buffers.input = UnsafePointer(buffers.input.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))

@@ -8,7 +8,7 @@ import Glibc
   /// How long a key encrypts; it is accepted for decryption for as long again.
   private static let lifetime: UInt64 = 12 * 3600
 
-  // Synchronized internally.
+  // Unchecked: a pointer to C, where a mutex guards the keys (`find_key`).
   fileprivate nonisolated(unsafe) let pointer: OpaquePointer
 
   init() {
@@ -34,7 +34,7 @@ import Glibc
     package let isRSA: Bool
   }
 
-  // OpenSSL protects its reference count with its own locks.
+  // Unchecked: a pointer to C; nothing it points to changes any more, and OpenSSL counts references atomically.
   private nonisolated(unsafe) let pointer: OpaquePointer
   private let tickets: TLSTickets?
   let certificates: [CertificateInfo]
@@ -110,15 +110,14 @@ import Glibc
   ///
   /// - Parameter host: The server's name or address, on a client; nil on a server.
   func channel(host: String? = nil) -> OpaquePointer? {
-    guard let host else { return unsafe ctls_channel_new(pointer, nil) }
-    return unsafe ctls_channel_new(pointer, host)
+    unsafe ctls_channel_new(pointer, host)
   }
 
   private static func names(_ pointer: OpaquePointer) -> [String] {
     var names: [String] = []
     var name = [CChar](repeating: 0, count: 256)
     while unsafe ctls_name(pointer, names.count, &name, name.count) != 0 {
-      names.append(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+      names.append(String(zeroTerminated: name))
     }
     return names.filter { !$0.isEmpty }
   }
@@ -132,15 +131,14 @@ import Glibc
       unsafe buffer.baseAddress.map { unsafe call($0, buffer.count) } ?? 0
     }
     guard isDone == 0 else { return }
-    let text = String(decoding: reason.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    throw TLSError(file: file, reason: "cannot be used: \(text)")
+    throw TLSError(file: file, reason: "cannot be used: \(String(zeroTerminated: reason))")
   }
 
   /// Checks a file for faults that OpenSSL reports less clearly, and that no one else can read a secret.
   private static func check(_ path: String, isSecret: Bool = false) throws(TLSError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0 else {
-      throw TLSError(file: path, reason: "cannot be read: \(SystemError("").reason)")
+      throw TLSError(file: path, reason: "cannot be read: \(SystemError.reason())")
     }
     guard isSecret, status.st_mode & 0o007 != 0 else { return }
     throw TLSError(file: path, reason: "holds a key that everybody can read or write: chmod o= \(path)")

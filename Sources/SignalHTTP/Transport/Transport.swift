@@ -7,6 +7,9 @@ import Glibc
 struct Transport: ~Copyable {
   /// The size of buffer that `receive` needs.
   static let receiveBufferBytes = 128 << 10
+  /// What a reception without application data counts against the turn's limit: a handshake step takes as long as
+  /// thousands of bytes.
+  static let handshakeCost = 4096
 
   private let socket: SocketHandle
   private let tls: TLSChannel?
@@ -23,10 +26,6 @@ struct Transport: ~Copyable {
 
   /// Whether bytes can be sent: no handshake has to be completed first.
   var isEstablished: Bool { tls?.isEstablished ?? true }
-
-  /// What a reception without application data counts against the turn's limit: a handshake step takes as long as
-  /// thousands of bytes.
-  var cost: Int { 4096 }
 
   func disableNagle() { socket.disableNagle() }
 
@@ -90,7 +89,7 @@ struct Transport: ~Copyable {
 }
 
 /// A connected socket that has no owner yet.
-// Handed over once, from the thread that connected it to the loop that uses it.
+// Unchecked: handed over once, from the thread that connected it to the loop that uses it.
 struct ConnectedSocket: @unchecked Sendable {
   fileprivate let descriptor: Int32
   fileprivate let tls: TLSChannel?

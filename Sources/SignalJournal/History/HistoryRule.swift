@@ -12,13 +12,6 @@ package struct HistoryRule: Equatable, Sendable {
     package let retention: Int64
   }
 
-  /// The reason a line is not a rule, as a clause.
-  package struct Fault: Error, Equatable, Sendable {
-    package let reason: String
-
-    package init(reason: String) { self.reason = reason }
-  }
-
   package let pattern: PathPattern
   /// How long changes themselves are kept, in milliseconds; nil when they are not.
   package let raw: Int64?
@@ -39,7 +32,7 @@ package struct HistoryRule: Equatable, Sendable {
   ]
 
   /// Parses a line: a pattern, followed by a comma-separated list of what is kept and for how long.
-  package init(_ line: String, limits: PathLimits = PathLimits()) throws(Fault) {
+  package init(_ line: String, limits: PathLimits = PathLimits()) throws(RuleFault) {
     var parts = line.split(separator: ",", omittingEmptySubsequences: false)[...]
     var texts: [(step: Substring, retention: Substring)] = []
     // From the end, as a pattern may have commas and spaces.
@@ -47,7 +40,7 @@ package struct HistoryRule: Equatable, Sendable {
     while let part = parts.popLast() {
       let words = part.split(separator: " ")
       guard let retention = words.last, words.count >= 2 else {
-        throw Fault(reason: "'\(part.trimmed)' should be what is kept and for how long, such as '1m 30d'")
+        throw RuleFault(reason: "'\(part.trimmed)' should be what is kept and for how long, such as '1m 30d'")
       }
       let step = words[words.count - 2]
       texts.append((step, retention))
@@ -56,42 +49,40 @@ package struct HistoryRule: Equatable, Sendable {
       pattern = (parts.map(String.init) + [String(head)]).joined(separator: ",").trimmed
       break
     }
-    guard !pattern.isEmpty else { throw Fault(reason: "a pattern should come first, such as 'sensors/** raw 24h'") }
-    do throws(PathError) {
-      self.pattern = try PathPattern(pattern, limits: limits)
-    } catch {
-      throw Fault(reason: "the pattern '\(pattern)': \(error)")
-    }
+    guard !pattern.isEmpty else { throw RuleFault(reason: "a pattern should come first, such as 'sensors/** raw 24h'") }
+    self.pattern = try PathPattern(ofRule: pattern, limits: limits)
     (raw, tiers) = try HistoryRule.tiers(texts.reversed())
   }
 
   private static func tiers(
     _ texts: [(step: Substring, retention: Substring)]
-  ) throws(Fault) -> (raw: Int64?, tiers: [Tier]) {
-    guard texts.count <= mostTiers + 1 else { throw Fault(reason: "it has more than \(mostTiers) lengths of buckets") }
+  ) throws(RuleFault) -> (raw: Int64?, tiers: [Tier]) {
+    guard texts.count <= mostTiers + 1 else {
+      throw RuleFault(reason: "it has more than \(mostTiers) lengths of buckets")
+    }
     var raw: Int64?
     var tiers: [Tier] = []
     for (index, text) in texts.enumerated() {
       guard let retention = milliseconds(text.retention), 1000...longestRetention ~= retention else {
-        throw Fault(reason: "'\(text.retention)' is no time from 1s to 100y to keep something, such as 30d")
+        throw RuleFault(reason: "'\(text.retention)' is no time from 1s to 100y to keep something, such as 30d")
       }
       let shortest = tiers.last?.retention ?? raw ?? 0
       guard retention >= shortest else {
-        throw Fault(reason: "'\(text.step) \(text.retention)' is kept for less time than what is finer")
+        throw RuleFault(reason: "'\(text.step) \(text.retention)' is kept for less time than what is finer")
       }
       if text.step == "raw" {
-        guard index == 0 else { throw Fault(reason: "'raw' comes first") }
+        guard index == 0 else { throw RuleFault(reason: "'raw' comes first") }
         raw = retention
         continue
       }
       guard let step = milliseconds(text.step), steps ~= step else {
-        throw Fault(reason: "'\(text.step)' is neither raw nor a length from 1s to 366d, such as 1m")
+        throw RuleFault(reason: "'\(text.step)' is neither raw nor a length from 1s to 366d, such as 1m")
       }
       guard step > tiers.last?.step ?? 0 else {
-        throw Fault(reason: "'\(text.step)' should be longer than the one before it")
+        throw RuleFault(reason: "'\(text.step)' should be longer than the one before it")
       }
       guard retention >= step else {
-        throw Fault(reason: "'\(text.step) \(text.retention)' is kept for less time than it takes")
+        throw RuleFault(reason: "'\(text.step) \(text.retention)' is kept for less time than it takes")
       }
       tiers.append(Tier(step: step, retention: retention))
     }

@@ -190,7 +190,7 @@ struct RecordReader {
     var rules: [PersistenceRule] = []
     for _ in 0..<count {
       let line = try string(try length())
-      do throws(PersistenceRule.Fault) {
+      do throws(RuleFault) {
         rules.append(try PersistenceRule(line, limits: .unlimited))
       } catch { throw self.error("a rule") }
     }

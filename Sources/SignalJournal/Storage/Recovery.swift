@@ -114,7 +114,7 @@ package final class Recovery {
     var history = configuration.history
     history.rules = []
     for line in head.rules.split(separator: "\n") {
-      do throws(HistoryRule.Fault) {
+      do throws(RuleFault) {
         history.rules.append(try HistoryRule(String(line)))
       } catch {
         throw .damaged(.init(database.file, "the table history", "the rule '\(line)': \(error.reason)"))

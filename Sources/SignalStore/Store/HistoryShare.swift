@@ -4,13 +4,6 @@
 ///
 /// So properties that change often do not push out the changes that others need to resume.
 public struct HistoryShare: Equatable, Sendable {
-  /// The reason a line is not a share, as a clause.
-  package struct Fault: Error, Equatable, Sendable {
-    package let reason: String
-
-    package init(reason: String) { self.reason = reason }
-  }
-
   /// The properties whose changes it covers.
   public let pattern: PathPattern
   /// The percentage of all changes, and of the bytes for them.
@@ -27,20 +20,16 @@ public struct HistoryShare: Equatable, Sendable {
   }
 
   /// Parses a line: a pattern, followed by a percentage.
-  package init(_ line: String, limits: PathLimits = PathLimits()) throws(Fault) {
+  package init(_ line: String, limits: PathLimits = PathLimits()) throws(RuleFault) {
     let words = line.split(separator: " ")
     guard let text = words.last, words.count > 1 else {
-      throw Fault(reason: "it should be a pattern and how much it may take, such as 'sensors/** 20%'")
+      throw RuleFault(reason: "it should be a pattern and how much it may take, such as 'sensors/** 20%'")
     }
     guard text.last == "%", text.utf8.count <= 3, text.dropLast().allSatisfy({ $0.isASCII && $0.isNumber }),
       let percent = Int(text.dropLast()), 1...99 ~= percent
-    else { throw Fault(reason: "'\(text)' is nothing from 1% to 99%") }
+    else { throw RuleFault(reason: "'\(text)' is nothing from 1% to 99%") }
     let pattern = line[words[0].startIndex..<words[words.count - 2].endIndex]
-    do throws(PathError) {
-      self.init(try PathPattern(String(pattern), limits: limits), percent: percent)
-    } catch {
-      throw Fault(reason: "the pattern '\(pattern)': \(error)")
-    }
+    self.init(try PathPattern(ofRule: pattern, limits: limits), percent: percent)
   }
 
   /// The reason these shares cannot be combined; nil when they can.

@@ -11,13 +11,6 @@ package struct PersistenceRule: Equatable, Sendable {
     case every(Duration)
   }
 
-  /// The reason a line is not a rule, as a clause.
-  package struct Fault: Error, Equatable, Sendable {
-    package let reason: String
-
-    package init(reason: String) { self.reason = reason }
-  }
-
   package let pattern: PathPattern
   package let extent: Extent
 
@@ -32,31 +25,27 @@ package struct PersistenceRule: Equatable, Sendable {
   }
 
   /// Parses a line: a pattern, followed by what is kept.
-  package init(_ line: String, limits: PathLimits = PathLimits()) throws(Fault) {
+  package init(_ line: String, limits: PathLimits = PathLimits()) throws(RuleFault) {
     let words = line.split(separator: " ")
     let count: Int
     if words.last == "volatile" {
       extent = .volatile
       count = 1
     } else if words.dropLast().last == "every", let text = words.last {
-      guard let interval = Duration(text: text), PersistenceRule.intervals.contains(interval) else {
-        throw Fault(reason: "'\(text)' is no time from 10ms to 1h, such as 1s")
+      guard let interval = Duration(text: text, digits: 9), PersistenceRule.intervals.contains(interval) else {
+        throw RuleFault(reason: "'\(text)' is no time from 10ms to 1h, such as 1s")
       }
       extent = .every(interval)
       count = 2
     } else {
-      throw Fault(reason: "behind the pattern should stand 'volatile', or how often it is kept, such as 'every 1s'")
+      throw RuleFault(reason: "behind the pattern should stand 'volatile', or how often it is kept, such as 'every 1s'")
     }
     guard words.count > count else {
-      throw Fault(reason: "a pattern should come first, such as 'presence/** volatile'")
+      throw RuleFault(reason: "a pattern should come first, such as 'presence/** volatile'")
     }
     // Taken verbatim, since a pattern may contain spaces.
     let text = line[words[0].startIndex..<words[words.count - count - 1].endIndex]
-    do throws(PathError) {
-      pattern = try PathPattern(String(text), limits: limits)
-    } catch {
-      throw Fault(reason: "the pattern '\(text)': \(error)")
-    }
+    pattern = try PathPattern(ofRule: text, limits: limits)
   }
 }
 

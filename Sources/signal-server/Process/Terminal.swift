@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Glibc
+import SignalHTTP
 
 /// The process's standard streams.
 ///
@@ -125,8 +126,5 @@ enum Terminal {
 struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertible {
   let code: Int32
 
-  var description: String {
-    // The text is copied before anything else on this thread can ask for another one.
-    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-  }
+  var description: String { SystemError.reason(of: code) }
 }

@@ -10,11 +10,7 @@ extension Setting {
     rules(
       name, field, "a list of rules such as \"sensors/** raw 24h, 1m 30d, 1h 2y\"", summary,
       limit: HistoryRule.mostRules, continues: HistoryRule.isTier
-    ) { line in
-      do throws(HistoryRule.Fault) { return .success(try HistoryRule(line)) } catch {
-        return .failure(RuleFault(reason: error.reason))
-      }
-    }
+    ) { line throws(RuleFault) in try HistoryRule(line) }
   }
 
   /// Rules of what is kept over a restart: a line for each, such as `presence/** volatile`.
@@ -22,11 +18,7 @@ extension Setting {
     rules(
       name, field, "a list of rules such as \"presence/** volatile\", \"sensors/** every 1s\"", summary,
       limit: PersistenceRule.mostRules
-    ) { line in
-      do throws(PersistenceRule.Fault) { return .success(try PersistenceRule(line)) } catch {
-        return .failure(RuleFault(reason: error.reason))
-      }
-    }
+    ) { line throws(RuleFault) in try PersistenceRule(line) }
   }
 
   /// Shares of what is kept for those who resume: a line for each, such as `sensors/** 20%`.
@@ -34,16 +26,7 @@ extension Setting {
     rules(
       name, field, "a list of shares such as \"sensors/** 20%\"", summary, limit: HistoryShare.most,
       fault: HistoryShare.fault
-    ) { line in
-      do throws(HistoryShare.Fault) { return .success(try HistoryShare(line)) } catch {
-        return .failure(RuleFault(reason: error.reason))
-      }
-    }
-  }
-
-  /// Why lines are no rules: a clause about them.
-  private struct RuleFault: Error {
-    let reason: String
+    ) { line throws(RuleFault) in try HistoryShare(line) }
   }
 
   /// Rules, one a line.
@@ -55,9 +38,9 @@ extension Setting {
     _ name: String, _ field: Field<[Rule]>, _ expected: String, _ summary: String, limit: Int,
     continues: @escaping @Sendable (String) -> Bool = { _ in false },
     fault: @escaping @Sendable ([Rule]) -> String? = { _ in nil },
-    read: @escaping @Sendable (String) -> Result<Rule, RuleFault>
+    read: @escaping @Sendable (String) throws(RuleFault) -> Rule
   ) -> Setting {
-    @Sendable func rules(_ texts: [String]) -> Result<[Rule], RuleFault> {
+    @Sendable func rules(_ texts: [String]) throws(RuleFault) -> [Rule] {
       var lines: [String] = []
       for text in texts {
         if let last = lines.indices.last, continues(text) {
@@ -66,25 +49,33 @@ extension Setting {
           lines.append(text)
         }
       }
-      guard lines.count <= limit else { return .failure(RuleFault(reason: "has at most \(limit) rules")) }
+      guard lines.count <= limit else { throw RuleFault(reason: "has at most \(limit) rules") }
       var rules: [Rule] = []
       for line in lines {
-        switch read(line) {
-        case .success(let rule): rules.append(rule)
-        case .failure(let fault):
-          return .failure(RuleFault(reason: "the rule '\(line.printable)': \(fault.reason)"))
+        do throws(RuleFault) {
+          rules.append(try read(line))
+        } catch {
+          throw RuleFault(reason: "the rule '\(line.printable)': \(error.reason)")
         }
       }
-      return fault(rules).map { .failure(RuleFault(reason: $0)) } ?? .success(rules)
+      if let reason = fault(rules) { throw RuleFault(reason: reason) }
+      return rules
     }
     return Setting(
       name: name, expected: expected, summary: summary, isList: true,
       assign: { texts, settings in
-        guard case .success(let rules) = rules(texts) else { return false }
+        guard let rules = try? rules(texts) else { return false }
         settings[keyPath: field] = rules
         return true
       },
-      fault: { if case .failure(let fault) = rules($0) { fault.reason } else { nil } },
+      fault: { texts in
+        do throws(RuleFault) {
+          _ = try rules(texts)
+          return nil
+        } catch {
+          return error.reason
+        }
+      },
       texts: { $0[keyPath: field].map { quoted($0.description) } },
       copy: { $1[keyPath: field] = $0[keyPath: field] })
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import SignalStore
 
 /// How values of settings are written, in a file, in the environment and in a flag alike.
 ///
@@ -6,10 +7,6 @@
 enum SettingText {
   /// The units of a size, largest first; a plain number is a count of bytes.
   private static let sizeUnits: [(name: String, bytes: Int)] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
-  /// The units of a length of time, largest first; there is no unit by default, as `30` could be either.
-  private static let timeUnits: [(name: String, milliseconds: Int)] = [
-    ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1),
-  ]
 
   /// Reads decimal digits; no sign, no separators, nothing around them.
   static func integer(_ text: some StringProtocol) -> Int? {
@@ -31,22 +28,11 @@ enum SettingText {
     return "\(bytes / unit.bytes)\(unit.name)"
   }
 
-  /// Reads `250ms`, `30s`, `5m` or `2h`.
-  static func duration(_ text: String) -> Duration? {
-    let digits = text.prefix { $0.isASCII && $0.isNumber }
-    guard let unit = timeUnits.first(where: { $0.name == text[digits.endIndex...] }) else { return nil }
-    return scaled(digits, by: unit.milliseconds).map { .milliseconds($0) }
-  }
+  /// Reads `250ms`, `30s`, `5m` or `2h`; there is no unit by default, as `30` could be either.
+  static func duration(_ text: String) -> Duration? { Duration(text: text[...], digits: .max) }
 
   /// Writes a length of time in the largest unit that divides it.
-  static func text(duration: Duration) -> String {
-    let parts = duration.components
-    let milliseconds = parts.seconds * 1_000 + parts.attoseconds / 1_000_000_000_000_000
-    guard milliseconds > 0, let unit = timeUnits.first(where: { milliseconds % Int64($0.milliseconds) == 0 }) else {
-      return "\(milliseconds)ms"
-    }
-    return "\(milliseconds / Int64(unit.milliseconds))\(unit.name)"
-  }
+  static func text(duration: Duration) -> String { duration.text }
 
   private static func scaled(_ digits: some StringProtocol, by factor: Int) -> Int? {
     guard let count = integer(digits) else { return nil }

@@ -174,6 +174,17 @@ struct TLSTests {
     #expect(reasons.withLock { $0 } == expected)
   }
 
+  @Test func `a server without TLS is no server with it, and is sent nothing more`() throws {
+    let server = Server(ServerConfiguration(port: 0, loops: 1)) { _, _ in .response(HTTPResponse(.ok)) }
+    try server.start()
+    defer { server.shutdown() }
+    let port = server.address?.port ?? 0
+    let error = #expect(throws: ClientError.self) {
+      try HTTPClient(.tls(host: "127.0.0.1", port: port), tls: certificate.trust, timeout: LiveClient.patience)
+    }
+    #expect(error == .untrusted(reason: "wrong version number"))
+  }
+
   @Test func `a handshake that does not end in time is dropped`() throws {
     var limits = Limits()
     limits.headTimeout = .milliseconds(100)

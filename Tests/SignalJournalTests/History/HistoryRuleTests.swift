@@ -32,7 +32,7 @@ import Testing
     ("a 1s 1y, 2s 1y, 3s 1y, 4s 1y, 5s 1y, 6s 1y, 7s 1y, 8s 1y, 9s 1y, 10s 1y", "more than 8 lengths"),
   ])
   func `a line that is no rule is refused, with what is wrong about it`(line: String, reason: String) {
-    do throws(HistoryRule.Fault) {
+    do throws(RuleFault) {
       Issue.record("\(try HistoryRule(line))")
     } catch {
       #expect(error.reason.contains(reason), "\(error.reason)")

@@ -20,7 +20,7 @@ import Testing
     ("a 20", "'20' is nothing from 1% to 99%"), ("a -1%", "'-1%' is nothing from 1% to 99%"),
   ])
   func `what is none is refused`(line: String, reason: String) {
-    #expect(throws: HistoryShare.Fault(reason: reason)) { try HistoryShare(line) }
+    #expect(throws: RuleFault(reason: reason)) { try HistoryShare(line) }
   }
 
   private static let limits = StoreLimits(

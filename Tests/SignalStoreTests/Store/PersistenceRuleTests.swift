@@ -29,14 +29,14 @@ import Testing
     ("a every 99999999999999999999s", "'99999999999999999999s' is no time from 10ms to 1h, such as 1s"),
   ])
   func `what is none is refused`(line: String, reason: String) {
-    #expect(throws: PersistenceRule.Fault(reason: reason)) { try PersistenceRule(line) }
+    #expect(throws: RuleFault(reason: reason)) { try PersistenceRule(line) }
   }
 
   @Test func `the pattern has to be one`() {
     #expect {
       try PersistenceRule("/a volatile")
     } throws: { error in
-      (error as? PersistenceRule.Fault)?.reason.hasPrefix("the pattern '/a': ") == true
+      (error as? RuleFault)?.reason.hasPrefix("the pattern '/a': ") == true
     }
   }
 }
