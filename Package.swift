@@ -47,9 +47,11 @@ let package = Package(
     .target(name: "CTLS", dependencies: ["COpenSSL"]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
+      name: "SignalAccess", dependencies: ["CEL", "COpenSSL", "JSON", "SignalStore", "Signals"], swiftSettings: strict),
+    .target(
       name: "SignalHTTP",
       // Signals too, though SignalStore exports it: what is inlined from it here has to be compiled anew when it changes.
-      dependencies: ["CEL", "COpenSSL", "CReadiness", "CTLS", "JSON", "SignalStore", "Signals"],
+      dependencies: ["CEL", "COpenSSL", "CReadiness", "CTLS", "JSON", "SignalAccess", "SignalStore", "Signals"],
       exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
       resources: [
         .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),
@@ -58,7 +60,7 @@ let package = Package(
     .executableTarget(
       name: "signal-server",
       dependencies: [
-        "CEL", "CYAML", "JSON", "SignalHTTP", "SignalJournal", "SignalStore", "Signals",
+        "CEL", "CYAML", "JSON", "SignalAccess", "SignalHTTP", "SignalJournal", "SignalStore", "Signals",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],
@@ -86,16 +88,19 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "SignalAccessTests", dependencies: ["CEL", "JSON", "SignalAccess", "SignalStore"], swiftSettings: strict),
+    .testTarget(
       name: "SignalHTTPTests",
-      dependencies: ["CEL", "JSON", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),
+      dependencies: ["CEL", "JSON", "SignalAccess", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "ServerTests",
-      dependencies: ["CEL", "JSON", "SignalHTTP", "SignalStore", "TestSupport"], exclude: ["Transcripts"],
+      dependencies: ["CEL", "JSON", "SignalAccess", "SignalHTTP", "SignalStore", "TestSupport"],
+      exclude: ["Transcripts"],
       swiftSettings: strict),
     .testTarget(
       name: "SignalServerTests",
       dependencies: [
-        "CEL", "JSON", "SignalHTTP", "SignalJournal", "SignalStore", "signal-server",
+        "CEL", "JSON", "SignalAccess", "SignalHTTP", "SignalJournal", "SignalStore", "signal-server",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
       ],
       exclude: ["Tour/Tour.txt"], swiftSettings: strict),

@@ -12,11 +12,14 @@ enum Floors {
     "Signals": ["Synchronization", "Dispatch", "Glibc"],
     "SignalStore": ["JSON", "Signals", "Synchronization", "Dispatch", "Glibc"],
     "SignalJournal": ["JSON", "Signals", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CSQLite"],
+    "SignalAccess": ["JSON", "CEL", "SignalStore", "Synchronization", "Glibc", "COpenSSL"],
     "SignalHTTP": [
-      "JSON", "CEL", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL", "CTLS",
+      "JSON", "CEL", "SignalStore", "SignalAccess", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL",
+      "CTLS",
     ],
     "signal-server": [
-      "JSON", "CEL", "SignalStore", "SignalHTTP", "SignalJournal", "ArgumentParser", "Logging", "FoundationEssentials",
+      "JSON", "CEL", "SignalStore", "SignalAccess", "SignalHTTP", "SignalJournal", "ArgumentParser", "Logging",
+      "FoundationEssentials",
       "Synchronization",
       "Dispatch", "Glibc",
     ],
@@ -46,16 +49,16 @@ enum Floors {
       uses: ["Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", "System", ""]),
     // The hub writes frames, once for all who get them, and its methods run on a loop; it knows no connection.
     "Hub": Folder(
-      imports: ["SignalStore", "CEL", "JSON", "Synchronization"], uses: ["Loop", "WebSocket", "Bytes"]),
+      imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"], uses: ["Loop", "WebSocket", "Bytes"]),
     "API": Folder(
-      imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
+      imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
       uses: ["Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", ""]),
     "Client": Folder(
       imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["Transport", "System", "WebSocket", "HTTP", "Bytes"]),
     "Load": Folder(
       imports: [], uses: ["Client", "Connection", "Loop", "Transport", "WebSocket", "Bytes", "System", ""]),
     "": Folder(
-      imports: ["SignalStore", "CEL", "JSON", "Synchronization"],
+      imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
       uses: ["API", "Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", "System"]),
   ]
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 import CEL
 import JSON
+import SignalAccess
 import SignalStore
 
 /// The origin of a command.
 struct Caller {
   /// The connection, as the holder of values that it sets with `"hold":true`; nil where nothing can be held.
   let holder: Holder?
+  /// Who asks, as far as it is proven; nil for somebody unknown.
+  var identity: Identity?
 }
 
 /// The only access of clients to the store: every operation, of whichever protocol, goes through here, with a
