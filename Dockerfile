@@ -24,7 +24,8 @@ COPY --from=build /signal-server /usr/local/bin/signal-server
 RUN mkdir /data && chown 65532:65532 /data
 # No port below 1024 is needed, so nobody in particular is enough.
 USER 65532:65532
-# In a container the loopback address reaches nobody. A variable, so that it holds for any command and can be overridden.
+# In a container the loopback address reaches nobody. A variable, so that it holds for any command and can be overridden. So the
+# server starts with access rules (SIGNAL_CONFIG) or SIGNAL_ACCESS_OPEN=true only.
 ENV SIGNAL_HOST=0.0.0.0
 EXPOSE 8080
 STOPSIGNAL SIGTERM

@@ -44,7 +44,7 @@ struct Checker {
     case .string: return .string
     case .bytes: return .bytes
     case .type: return .type
-    case .unknown: return .dyn
+    case .unknown, .constant: return .dyn
     case .variable(let slot): return environment.variables[slot].type
     case .local(let local): return type(of: local)
     case .select(let operand, let field, let isOptional):

@@ -94,6 +94,7 @@ struct Compiler {
     case .string(let text): return known.add(text: text, .string, as: .constants)
     case .bytes(let content): return known.add(text: content, .bytes, as: .constants)
     case .type(let kind): return Value(type: kind)
+    case .constant(let value): return known.add(value, as: .constants)
     case .list(let elements):
       let values = elements.compactMap { $0.isOptional ? nil : literals[$0.value] }
       return values.count == elements.count ? known.add(list: values, .list, as: .constants) : nil
@@ -309,7 +310,7 @@ struct Compiler {
         .node(value), .emit(.unwrapOptional(end), position), .bind(scope: scope), .node(body),
         .emit(.wrapOptional(isFlat: isFlat), position), .emit(.dropBelow, position), .place(end),
       ])
-    case .null, .bool, .int, .uint, .double, .string, .bytes, .type:
+    case .null, .bool, .int, .uint, .double, .string, .bytes, .constant, .type:
       break  // Literals; their constants have been emitted.
     }
   }

@@ -47,32 +47,35 @@ public final class Program: Sendable {
   ///
   /// Nothing is evaluated, and the time is bounded by `limits`: no source can make it hang, overflow the stack or stop
   /// the process.
-  public init(
+  public convenience init(
     compiling source: String, environment: CELEnvironment = .change, limits: CELLimits = CELLimits()
   ) throws(CELError) {
-    // A longer one is refused before it is copied.
-    let bytes = Array(source.utf8.prefix(max(limits.bytes, limits.bytes &+ 1)))
-    let syntax = try Parser.parse(bytes, environment: environment, limits: limits)
-    let types = try Checker.check(syntax, environment: environment, source: bytes)
+    let checked = try CheckedExpression(source, environment: environment, limits: limits)
+    try self.init(checked.syntax, of: checked)
+  }
+
+  /// Compiles syntax: that of the expression, or what is left of it where some variables are known.
+  init(_ syntax: Syntax, of expression: CheckedExpression) throws(CELError) {
+    environment = expression.environment
+    limits = expression.limits
+    source = expression.source
+    type = expression.types[expression.syntax.root]
     let compiled = Compiler(syntax, environment, limits)
     if let (failure, position) = compiled.badPattern {
       throw CELError(
-        .badPattern, "\(failure.message), at byte \(failure.position) of the pattern", at: position, in: bytes)
+        .badPattern, "\(failure.message), at byte \(failure.position) of the pattern", at: position,
+        in: Array(source.utf8))
     }
     if let position = compiled.badLookup {
       throw CELError(
         .keyNotConstant,
         "a lookup is used with constant strings, \(CELLimits.lookupKeys) different ones at most", at: position,
-        in: bytes)
+        in: Array(source.utf8))
     }
-    self.source = source
-    self.environment = environment
-    self.limits = limits
     lookupKeys = compiled.lookupKeys
     conjuncts = compiled.conjuncts
     isConjunction = compiled.isConjunction
-    type = types[syntax.root]
-    variables = Set(compiled.variables.map { environment.variables[$0].name })
+    variables = Set(compiled.variables.map { [environment] in environment.variables[$0].name })
     isStateFilter = variables.isSubset(of: ["path", "value"])
     instructions = compiled.instructions
     positions = compiled.positions

@@ -15,6 +15,8 @@ struct Syntax {
     case double(Double)
     case string([UInt8])
     case bytes([UInt8])
+    /// A value that was known when the expression was specialized; see `CheckedExpression`.
+    case constant(CELValue)
     /// A type's name used as a value.
     case type(Value.Kind)
     /// A name that means nothing; an error when it is evaluated.
@@ -124,4 +126,31 @@ enum BinaryOperator: String {
   case greater = ">"
   case greaterEqual = ">="
   case `in` = "in"
+}
+
+extension Syntax.Kind {
+  /// The nodes that it is made of, in the order of the source.
+  var parts: [Syntax.ID] {
+    switch self {
+    case .null, .bool, .int, .uint, .double, .string, .bytes, .constant, .type, .unknown, .variable, .local: []
+    case .select(let operand, _, _), .has(let operand, _), .not(let operand), .negate(let operand): [operand]
+    case .index(let a, let b, _), .binary(_, let a, let b), .and(let a, let b), .or(let a, let b): [a, b]
+    case .conditional(let condition, let yes, let no): [condition, yes, no]
+    case .list(let elements): elements.map(\.value)
+    case .map(let entries): entries.flatMap { [$0.key, $0.value] }
+    case .call(_, let receiver, let arguments): (receiver.map { [$0] } ?? []) + arguments
+    case .comprehension(let comprehension):
+      [comprehension.range] + (comprehension.filter.map { [$0] } ?? []) + [comprehension.body]
+    case .bind(_, let value, let body), .optionalMap(_, let value, let body, _): [value, body]
+    }
+  }
+
+  /// The scope of the variables that it introduces, if it does.
+  var scope: Int? {
+    switch self {
+    case .comprehension(let comprehension): comprehension.scope
+    case .bind(let scope, _, _), .optionalMap(let scope, _, _, _): scope
+    default: nil
+    }
+  }
 }

@@ -175,17 +175,18 @@ import Testing
     .map { $0[1].trimmingCharacters(in: ["`"]) }
     #expect(
       members == [
-        "match", "where", "initial", "since", "exit", "oldValue", "delivery", "take", "fields", "pointer", "bookmark",
+        "match", "where", "initial", "since", "audience", "exit", "oldValue", "delivery", "take", "fields", "pointer",
+        "bookmark",
       ])
     let client = try LiveClient(server)
     let command = """
-      "match":["a"],"where":"value > 1","initial":true,"since":"e.0","exit":true,"oldValue":true,\
+      "match":["a"],"where":"value > 1","initial":true,"since":"e.0","audience":"x","exit":true,"oldValue":true,\
       "delivery":{"mode":"auto","maxRate":10,"deadband":"2%"},"take":9,"fields":["path"],"pointer":"/a","bookmark":2
       """
     #expect(try client.subscribe(command).last?.type == "live")
     let stream = try EventStreamClient(
       server,
-      query: "match=a&where=value+%3E+1&initial=true&since=e.0&exit=true&oldValue=true"
+      query: "match=a&where=value+%3E+1&initial=true&since=e.0&audience=x&exit=true&oldValue=true"
         + "&mode=auto&maxRate=10&deadband=2%25&take=9&fields=path&pointer=/a&bookmark=2")
     #expect(stream.response.status == 200)
   }

@@ -102,6 +102,8 @@ import Testing
       .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
       // Of memory, and of a disk.
       .memoryFull,
+      // Of access rules, which the server of the transcripts does not have: AccessTests.
+      .forbidden, .invalidValue,
       .diskFull, .readOnly, .storageFailed, .storageSlow, .historyBusy, .historyFailed,
     ]
     let bodies = steps.compactMap { step in if case .answer(_, _, let body) = step { body } else { nil } }

@@ -31,7 +31,8 @@ struct SettingsReloadTests {
     let fixed = Set(Settings.table.filter(\.needsRestart).map(\.name))
     #expect(fixed.isSuperset(of: ["host", "port", "listen", "loops", "log.format", "http.accept-queue"]))
     #expect(fixed.isDisjoint(with: ["hosts", "origins", "log.level", "http.connections", "websocket.message-bytes"]))
-    for setting in Settings.table {
+    // Rules do not fit on one line.
+    for setting in Settings.table where setting.name != "access.rules" {
       let other = [
         "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "optional", "modern", "debug",
         "json", "true",

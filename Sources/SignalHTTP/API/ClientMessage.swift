@@ -9,6 +9,8 @@ struct SubscribeRequest {
   var filter: String?
   var initial = true
   var since: Cursor?
+  /// The audience that the client was of when it was sent what it has, as an `ok` named it.
+  var audience: String?
   /// nil when not given: true where there can be exits.
   var exit: Bool?
   var oldValue = true
@@ -26,6 +28,7 @@ extension SubscribeRequest {
     // Subscriptions to messages have no further members.
     guard topic == .properties else { return }
     since = try members.cursor("since")
+    audience = try members.string("audience")
     exit = try members.bool("exit")
     oldValue = try members.bool("oldValue") ?? true
     delivery = try DeliveryRequest(&members)

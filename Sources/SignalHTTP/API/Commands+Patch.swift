@@ -20,7 +20,7 @@ extension Commands {
       } catch {
         throw problem(error, nil, revision)
       }
-      return try update(request.path, request.condition, filter: request.filter, needsValue: true, as: caller) {
+      return try update(request.path, request.condition, filter: request.filter, reads: true, as: caller) {
         current, revision throws(Problem) in
         guard let current else { throw notFound(request.path, at: revision) }
         do throws(JSONPatchError) {

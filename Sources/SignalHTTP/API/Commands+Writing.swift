@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 import SignalStore
 
 /// Conditional writes, for all protocols.
@@ -12,6 +13,9 @@ extension Commands {
 
   /// Sets a property unconditionally.
   func set(_ path: PropertyPath, _ value: JSONText, as caller: Caller) throws(Problem) -> OperationResult {
+    guard rights(of: caller) == nil else {
+      return try update(path, .any, filter: nil, computes: false, as: caller) { _, _ in .set(value, always: false) }
+    }
     do {
       return try store.set(path, value)
     } catch {
@@ -23,7 +27,7 @@ extension Commands {
   func execute(_ request: OperationRequest, as caller: Caller) throws(Problem) -> OperationResult {
     let operation = try operation(of: request)
     let result: OperationResult
-    if request.filter == nil {
+    if request.filter == nil, rights(of: caller) == nil {
       do {
         result = try store.execute(operation)
       } catch {
@@ -34,7 +38,7 @@ extension Commands {
       }
     } else {
       result = try update(
-        request.path, request.condition, filter: request.filter, needsValue: operation.isDeletion, as: caller
+        request.path, request.condition, filter: request.filter, computes: false, deletes: operation.isDeletion, as: caller
       ) { _, _ in operation.action }
     }
     // Deleting a missing property is an error for a single request, unlike in a transaction.
@@ -52,31 +56,46 @@ extension Commands {
     }
   }
 
-  /// Executes a write that depends on the present value: on an expression, or because it is computed from it.
+  /// Executes a write that depends on the present value: on an expression, on access rules, or because it is computed
+  /// from it.
   ///
   /// - Parameters:
-  ///   - needsValue: Whether a missing value is answered with `not_found`, whatever the conditions are, which are
+  ///   - computes: Whether what is written depends on the present value.
+  ///   - reads: Whether it does so in a way that tells the caller what that is, which it must be allowed to know then; a
+  ///     missing value is answered with `not_found`.
+  ///   - deletes: Whether a missing value is answered with `not_found`, whatever the conditions are, which are
   ///     evaluated only where the answer without them would be a success (RFC 9110 §13.2.1).
   ///   - make: Computes the write from the present value, nil when there is none, and the revision of the store.
   func update(
-    _ path: PropertyPath, _ condition: Condition, filter source: String?, needsValue: Bool = false,
-    as caller: Caller,
+    _ path: PropertyPath, _ condition: Condition, filter source: String?, computes: Bool = true, reads: Bool = false,
+    deletes: Bool = false, as caller: Caller,
     _ make: (StoredValue?, Revision) throws(Problem) -> PropertyStore.Operation.Action
   ) throws(Problem) -> OperationResult {
     let filter = try source.map { source throws(Problem) in try conditionFilter(source) }
     let condition = store.present(condition)
+    let isConditional = condition != .any || filter != nil || reads
     for _ in 0..<Self.writeAttempts {
       let (current, revision) = store.read(bytes: path.bytes.span)
-      if needsValue, current == nil { throw notFound(path, at: revision) }
+      if isConditional { try checkReading(.get, path, current, as: caller) }
+      if current == nil, deletes {
+        let verdict = try judge(.delete, path, replacing: nil, isConditional: isConditional, as: caller)
+        if !verdict.sees { return OperationResult(outcome: .deleted, value: nil, revision: revision) }
+      }
+      if current == nil, reads || deletes { throw notFound(path, at: revision) }
       guard condition.holds(for: current, in: store.epoch), filter?.holds(forPath: path, current) ?? true else {
         throw preconditionFailed(current, at: revision)
       }
-      let operation = PropertyStore.Operation(try make(current, revision), path, if: present(current))
+      let action = try make(current, revision)
+      let verdict = try judge(action, path, replacing: current, isConditional: isConditional, as: caller)
+      let isBound = isConditional || computes || deletes || verdict.dependsOnOld
+      var operation = PropertyStore.Operation(action, path, if: isBound ? unchanged(current) : .any)
+      operation.premises = verdict.premises
       do {
-        return try store.execute(operation)
+        let result = try store.execute(operation)
+        return verdict.sees ? result : result.concealed(action)
       } catch {
         if case .conditionFailed = error { continue }
-        throw problem(error, inTransaction: false)
+        throw verdict.sees ? problem(error, inTransaction: false) : concealed(error, inTransaction: false)
       }
     }
     throw contended
@@ -84,32 +103,51 @@ extension Commands {
 
   /// Executes all writes as one change of the store, or none of them.
   func execute(_ requests: [OperationRequest], as caller: Caller) throws(Problem) -> TransactionResult {
-    var filters: [(index: Int, filter: Filter)] = []
+    var filters: [Int: Filter] = [:]
     var operations: [PropertyStore.Operation] = []
     for (index, request) in requests.enumerated() {
       do throws(Problem) {
         operations.append(try operation(of: request))
-        if let source = request.filter { filters.append((index, try conditionFilter(source))) }
+        if let source = request.filter { filters[index] = try conditionFilter(source) }
       } catch {
         throw error.of(operation: index)
       }
     }
+    // Those that are executed only if what they were decided by is unchanged.
+    var bound = Set(filters.keys)
+    var isConcealed = false
     for _ in 0..<Self.writeAttempts {
-      for (index, filter) in filters {
+      for index in rights(of: caller) == nil ? Array(filters.keys) : Array(requests.indices) {
         let wanted = requests[index]
+        let condition = store.present(wanted.condition)
         let (current, revision) = store.read(bytes: wanted.path.bytes.span)
-        guard store.present(wanted.condition).holds(for: current, in: store.epoch),
-          filter.holds(forPath: wanted.path, current)
-        else {
-          throw preconditionFailed(current, at: revision).of(operation: index)
+        let isConditional = wanted.condition != .any || filters[index] != nil
+        do throws(Problem) {
+          let verdict = try judge(
+            operations[index].action, wanted.path, replacing: current, isConditional: isConditional, as: caller)
+          guard condition.holds(for: current, in: store.epoch),
+            filters[index]?.holds(forPath: wanted.path, current) ?? true
+          else {
+            throw preconditionFailed(current, at: revision)
+          }
+          if !verdict.sees { isConcealed = true }
+          if verdict.dependsOnOld || !verdict.premises.isEmpty || rights(of: caller) != nil && isConditional {
+            bound.insert(index)
+          }
+          operations[index].premises = verdict.premises
+        } catch {
+          throw error.of(operation: index)
         }
-        operations[index].condition = present(current)
+        if bound.contains(index) { operations[index].condition = unchanged(current) }
       }
       do {
-        return try store.transact(operations)
+        let result = try store.transact(operations)
+        guard isConcealed else { return result }
+        let results = zip(result.results, operations).map { $0.concealed($1.action) }
+        return TransactionResult(revision: result.revision, results: results)
       } catch {
-        if case .conditionFailed(let index, _, _) = error, requests[index].filter != nil { continue }
-        throw problem(error, inTransaction: true)
+        if case .conditionFailed(let index, _, _) = error, bound.contains(index) { continue }
+        throw isConcealed ? concealed(error, inTransaction: true) : problem(error, inTransaction: true)
       }
     }
     throw contended
@@ -120,11 +158,6 @@ extension Commands {
     let filter = try self.filter(source)
     guard filter.isState else { throw Problem(.badFilter, "A condition can use path and value only.") }
     return filter
-  }
-
-  /// The condition that the value is unchanged.
-  private func present(_ current: StoredValue?) -> Condition {
-    current.map { .matches(Cursor(epoch: store.epoch, revision: $0.revision)) } ?? .absent
   }
 
   private func preconditionFailed(_ current: StoredValue?, at revision: Revision) -> Problem {

@@ -6,10 +6,18 @@ import SignalStore
 
 /// The origin of a command.
 struct Caller {
+  init(holder: Holder?, identity: Identity? = nil, request: RequestFacts = RequestFacts()) {
+    self.holder = holder
+    self.identity = identity
+    self.request = request
+  }
+
   /// The connection, as the holder of values that it sets with `"hold":true`; nil where nothing can be held.
   let holder: Holder?
   /// Who asks, as far as it is proven; nil for somebody unknown.
   var identity: Identity?
+  /// What the rules may know of the request; empty unless they depend on it.
+  let request: RequestFacts
 }
 
 /// The only access of clients to the store: every operation, of whichever protocol, goes through here, with a
@@ -23,6 +31,8 @@ final class Commands {
   let configuration: LiveConfiguration
   /// The history of values; nil when none is kept.
   private let series: (any SeriesSource)?
+  /// The access rules of the loop.
+  let access: AccessControl
   private struct FilterKey: Hashable {
     let source: [UInt8]
     let topic: Topic
@@ -34,15 +44,19 @@ final class Commands {
   private var filters: [FilterKey: Filter] = [:]
   private static let filterCacheLimit = 1024
 
-  init(_ store: PropertyStore, _ configuration: LiveConfiguration, series: (any SeriesSource)? = nil) {
+  init(
+    _ store: PropertyStore, _ configuration: LiveConfiguration, series: (any SeriesSource)? = nil,
+    access: AccessControl = AccessControl(nil)
+  ) {
     self.store = store
+    self.access = access
     self.configuration = configuration
     self.series = series
   }
 
   /// Creates commands on the same store with other limits.
   convenience init(_ other: Commands, _ configuration: LiveConfiguration) {
-    self.init(other.store, configuration, series: other.series)
+    self.init(other.store, configuration, series: other.series, access: other.access)
   }
 
   // MARK: Reading
@@ -74,9 +88,18 @@ final class Commands {
   /// A point in the history.
   func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: store.epoch, revision: revision) }
 
-  /// The property at the path with these bytes, and the revision at which it was read; allocates nothing.
-  func read(bytes path: Span<UInt8>, as caller: Caller) -> (value: StoredValue?, revision: Revision) {
-    store.read(bytes: path)
+  /// The property at the path with these bytes, and the revision at which it was read; allocates nothing where there are
+  /// no rules.
+  func read(
+    bytes path: Span<UInt8>, as caller: Caller
+  ) throws(Problem) -> (value: StoredValue?, revision: Revision) {
+    let (value, revision) = store.read(bytes: path)
+    if rights(of: caller) != nil {
+      // Without a property a path has to be made, whose limits are those of the request: the caller has checked it.
+      let place = if let value { value.path } else { try? PropertyPath(bytes: path, limits: configuration.paths) }
+      if let place { try checkReading(.get, place, value, as: caller) }
+    }
+    return (value, revision)
   }
 
   /// All properties as they are now.
@@ -99,7 +122,10 @@ final class Commands {
   // MARK: Histories
 
   /// The source of answers about past values.
-  func history(as caller: Caller) throws(Problem) -> any SeriesSource {
+  ///
+  /// - Throws: Also `forbidden`; see `checkReadingAlways`.
+  func history(of path: PropertyPath, as caller: Caller) throws(Problem) -> any SeriesSource {
+    try checkReadingAlways(path, as: caller)
     guard let series else {
       throw Problem(.noHistory, "This server keeps no history: that needs the settings data.dir and data.history.")
     }
@@ -119,6 +145,7 @@ final class Commands {
 
   /// Sends a message.
   func send(_ request: SendRequest, as caller: Caller) throws(Problem) {
+    try check(.send, request.path, request.message, as: caller)
     do throws(StoreError) {
       try store.signals.send(request.path, request.message, remember: request.remember)
     } catch {
@@ -130,6 +157,7 @@ final class Commands {
   func setTimer(
     _ path: PropertyPath, _ schedule: TimerSchedule, message: JSONText, as caller: Caller
   ) throws(Problem) -> (timer: StoreTimer, isNew: Bool) {
+    try check(.timer, path, as: caller)
     do throws(StoreError) {
       return try store.timers.set(path, schedule, message: message)
     } catch {
@@ -139,19 +167,30 @@ final class Commands {
 
   /// The timer at a path.
   func timer(_ path: PropertyPath, as caller: Caller) throws(Problem) -> StoreTimer {
+    try check(.timer, path, as: caller)
     guard let timer = store.timers.get(path) else { throw noTimer(path) }
     return timer
   }
 
   /// Removes a timer.
   func removeTimer(_ path: PropertyPath, as caller: Caller) throws(Problem) {
+    try check(.timer, path, as: caller)
     try checkStorage()
     guard store.timers.remove(path) else { throw noTimer(path) }
   }
 
   /// Up to `limit` timers whose paths match, in path order, starting after `after`.
   func timers(match patterns: [PathPattern], after: PropertyPath?, limit: Int, as caller: Caller) -> [StoreTimer] {
-    store.timers.list(match: patterns, after: after, limit: limit)
+    guard rights(of: caller) != nil else { return store.timers.list(match: patterns, after: after, limit: limit) }
+    var timers: [StoreTimer] = []
+    var after = after
+    while timers.count < limit {
+      let page = store.timers.list(match: patterns, after: after, limit: limit)
+      timers += page.filter { timer in (try? check(.timer, timer.path, as: caller)) != nil }
+      guard page.count == limit, let last = page.last else { break }
+      after = last.path
+    }
+    return Array(timers.prefix(limit))
   }
 
   private func noTimer(_ path: PropertyPath) -> Problem { Problem(.noSuchTimer, "There is no timer at \"\(path)\".") }
@@ -159,7 +198,9 @@ final class Commands {
   // MARK: Holders
 
   /// Creates a caller that can hold properties, until it is released.
-  func makeHoldingCaller() -> Caller { Caller(holder: store.makeHolder()) }
+  func makeHolding(_ caller: Caller) -> Caller {
+    Caller(holder: store.makeHolder(), identity: caller.identity, request: caller.request)
+  }
 
   // MARK: Filters
 

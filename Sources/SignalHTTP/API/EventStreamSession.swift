@@ -6,10 +6,12 @@ final class EventStreamSession: EventStreamHandler {
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
   private let subscription: CheckedSubscription
+  private let caller: Caller
   private unowned var stream: EventStream! = nil
 
-  init(_ service: LiveService, _ subscription: CheckedSubscription) {
+  init(_ service: LiveService, _ subscription: CheckedSubscription, as caller: Caller) {
     self.service = service
+    self.caller = caller
     self.subscription = subscription
     subscriptions = LiveSubscriptions(hub: service.hub)
   }
@@ -50,6 +52,12 @@ extension EventStreamSession: Subscriber {
   func waitsForRoom() {
     subscriptions.waitForRoom()
     stream.expectDrained()
+  }
+
+  func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {
+    let wire = Wire.eventStream(chunked: stream.isChunked)
+    subscriptions.restart(membership, wire: wire, service, as: caller, subscriber: self, on: loop)
+    drained(stream, on: loop)
   }
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 import SignalStore
 
 /// The list (`docs/protocol.md` §2.2), transactions (§2.3) and the beginning of an event stream (§2.4).
@@ -24,10 +25,14 @@ extension LiveAPI {
     guard let type = Accept.best(of: ["application/json", "application/x-ndjson"], for: head) else {
       throw .problem(Problem(.notAcceptable, "The list is application/json or application/x-ndjson."))
     }
+    let scope = try problem { () throws(Problem) in
+      try service.commands.scope(.list, of: patterns.isEmpty ? [.all] : patterns, as: caller)
+    }
     let page = PropertyListPage(
       service.commands, caller,
       PropertyListPage.Request(
-        patterns: patterns.isEmpty ? [.all] : patterns, filter: filter, after: after, limit: limit, asLines: type == 1),
+        patterns: scope.patterns, audience: scope.audience, filter: filter, after: after, limit: limit,
+        asLines: type == 1),
       limits)
     return answer(with: page, &response, responder, on: loop)
   }
@@ -73,14 +78,14 @@ extension LiveAPI {
 
   /// The subscription options that a URL can contain.
   static let subscriptionParameters = [
-    "match", "signals", "demand", "where", "initial", "since", "exit", "oldValue", "mode", "maxRate", "deadband",
+    "match", "signals", "demand", "where", "initial", "since", "audience", "exit", "oldValue", "mode", "maxRate", "deadband",
     "take",
     "fields",
     "pointer", "bookmark",
   ]
 
   func openEvents(
-    _ head: borrowing RequestHead, _ response: inout ResponseWriter
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller
   ) throws(APIError) -> Disposition {
     // A key without an upgrade is a handshake damaged by a proxy: refused, as an event stream would be the wrong
     // answer.
@@ -94,10 +99,10 @@ extension LiveAPI {
       }
       resumption = cursor
     }
-    let first = try firstSubscription(query, resumption)
+    let first = try firstSubscription(query, resumption, as: caller)
     if isWebSocket {
       return .webSocket(
-        LiveSession(service, first: first, isBatched: isBatched), subprotocols: [LiveSession.subprotocol],
+        LiveSession(service, as: caller, first: first, isBatched: isBatched), subprotocols: [LiveSession.subprotocol],
         acceptsBinary: false)
     }
     guard Accept.best(of: ["text/event-stream"], for: head) != nil else {
@@ -115,18 +120,20 @@ extension LiveAPI {
       response.endAsStream()
       return .answered
     }
-    return .eventStream(EventStreamSession(service, first))
+    return .eventStream(EventStreamSession(service, first, as: caller))
   }
 
   /// The subscription that the query asks for, if any.
-  private func firstSubscription(_ query: Query, _ resumption: Cursor?) throws(APIError) -> CheckedSubscription? {
+  private func firstSubscription(
+    _ query: Query, _ resumption: Cursor?, as caller: Caller
+  ) throws(APIError) -> CheckedSubscription? {
     if query.has("demand") {
       try query.refuse(allBut: ["demand", "batch"], "a subscription to demand")
       let patterns = try query.patterns("demand", service.configuration)
-      return try problem { () throws(Problem) in try service.subscription(toDemand: patterns) }
+      return try problem { () throws(Problem) in try service.subscription(toDemand: patterns, as: caller) }
     }
     guard var request = try query.subscription(service.configuration) else { return nil }
     if request.topic == .properties { request.since = resumption ?? request.since }
-    return try problem { [request] () throws(Problem) in try service.subscription(request) }
+    return try problem { [request] () throws(Problem) in try service.subscription(request, as: caller) }
   }
 }

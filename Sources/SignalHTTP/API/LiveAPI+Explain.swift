@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import CEL
 import JSON
+import SignalAccess
 import SignalStore
 
 /// Explains how the server understands an expression: `POST /expressions/explain` (`docs/protocol.md` §2.8).
@@ -18,11 +19,17 @@ extension LiveAPI {
     var text: [UInt8] = []
     if !request.isFormula, let filter = explainFilter(request, to: &text), filter.isListable {
       let trial = FilterTrial(
-        filter, on: request.patterns, service.commands, caller,
+        filter,
+        on: try problem { () throws(Problem) in
+          try service.commands.scope(.list, of: request.patterns, as: caller)
+        },
+        service.commands, caller,
         properties: service.configuration.limits.turnProperties, explanation: text)
       return answer(with: trial, &response, responder, on: loop)
     }
-    if request.isFormula { explainFormula(request.expression, as: caller, to: &text) }
+    if request.isFormula {
+      try problem { () throws(Problem) in try explainFormula(request.expression, as: caller, to: &text) }
+    }
     response.begin(.ok)
     response.field("Content-Type", "application/json")
     appendRevision(service.commands.revision, &response)
@@ -49,7 +56,7 @@ extension LiveAPI {
     return filter
   }
 
-  private func explainFormula(_ source: String, as caller: Caller, to text: inout [UInt8]) {
+  private func explainFormula(_ source: String, as caller: Caller, to text: inout [UInt8]) throws(Problem) {
     let program: Program
     do throws(CELError) {
       program = try service.configuration.formulaProgram(source)
@@ -62,6 +69,9 @@ extension LiveAPI {
     } catch {
       return appendInvalid(error.detail, nil, in: source, to: &text)
     }
+    for input in formula.inputs {
+      try service.commands.checkReading(.get, input, service.commands.readForRules(input), as: caller)
+    }
     appendValid(program, to: &text)
     text.append(literal: #","kind":"formula","inputs":["#)
     for (index, input) in formula.inputs.enumerated() {
@@ -69,7 +79,7 @@ extension LiveAPI {
       text.appendJSON("\(input)")
     }
     text.append(UInt8(ascii: "]"))
-    switch formula.evaluate({ service.commands.read(bytes: $0.bytes.span, as: caller).value }) {
+    switch formula.evaluate({ service.commands.readForRules($0) }) {
     case .value(let value):
       text.append(literal: #","value":"#)
       text.appendJSON(value)
@@ -142,6 +152,7 @@ private final class FilterTrial: RequestWork {
 
   private let filter: Filter
   private let patterns: [PathPattern]
+  private let audience: Audience?
   private let commands: Commands
   private let caller: Caller
   /// The number of properties to examine.
@@ -152,11 +163,12 @@ private final class FilterTrial: RequestWork {
   private var progress: Progress?
 
   init(
-    _ filter: Filter, on patterns: [PathPattern], _ commands: Commands, _ caller: Caller, properties: Int,
+    _ filter: Filter, on scope: (patterns: [PathPattern], audience: Audience?), _ commands: Commands,
+    _ caller: Caller, properties: Int,
     explanation: [UInt8]
   ) {
     self.filter = filter
-    self.patterns = patterns
+    (patterns, audience) = scope
     self.commands = commands
     self.caller = caller
     self.properties = properties
@@ -177,6 +189,7 @@ private final class FilterTrial: RequestWork {
         if progress.scan.isAtEnd { return true }
         continue
       }
+      guard commands.admits(audience, stored, work: &work) else { continue }
       progress.examined += 1
       switch filter.match(stored, work: &work) {
       case .yes: progress.matching += 1

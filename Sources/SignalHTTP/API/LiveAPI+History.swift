@@ -18,7 +18,7 @@ extension LiveAPI {
     let question = try problem { () throws(Problem) in
       try HistoryRequest(query, commands).question(path, now: .now, bytes: service.configuration.limits.listBytes)
     }
-    let source = try problem { () throws(Problem) in try commands.history(as: caller) }
+    let source = try problem { () throws(Problem) in try commands.history(of: path, as: caller) }
     let wait = service.histories.begin(
       question, of: source, HistoryFormat(place, commands.epoch), responder)
     return .wait(wait, atMost: service.responseTimeout)

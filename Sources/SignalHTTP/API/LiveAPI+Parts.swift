@@ -7,11 +7,13 @@ extension LiveAPI {
   func read(_ encoded: ByteView, as caller: Caller) throws(APIError) -> (value: StoredValue?, revision: Revision) {
     // A path without escapes is looked up as it is: nothing is allocated, and an invalid path is simply not found.
     if encoded.firstIndex(of: UInt8(ascii: "%")) == nil {
-      let (value, revision) = encoded.withSpan { service.commands.read(bytes: $0, as: caller) }
+      let (value, revision) = try problem { () throws(Problem) in
+        try encoded.withSpan { bytes throws(Problem) in try service.commands.read(bytes: bytes, as: caller) }
+      }
       if value != nil { return (value, revision) }
     }
     let path = try propertyPath(encoded)
-    return service.commands.read(bytes: path.bytes.span, as: caller)
+    return try problem { () throws(Problem) in try service.commands.read(bytes: path.bytes.span, as: caller) }
   }
 
   func propertyPath(_ encoded: ByteView) throws(APIError) -> PropertyPath {

@@ -13,13 +13,14 @@ extension LiveAPI {
       guard !query.has("watchers") else {
         throw .problem(Problem(.badQuery, "The number of watchers is not told to one who waits."))
       }
-      return try awaitProperty(encoded, head, query, &response, responder, on: loop)
+      return try awaitProperty(encoded, head, query, &response, responder, as: caller, on: loop)
     }
     let asksForWatchers = try query.bool("watchers") == true
     let pointer = try query.one("pointer")
     let (found, revision) = try read(encoded, as: caller)
     let path = if let found { found.path } else { try propertyPath(encoded) }
     if asksForWatchers {
+      try problem { () throws(Problem) in try service.commands.checkDemand([PathPattern(path)], as: caller) }
       // Also when there is no such property: a provider wants to know the number before it sets the property.
       response.addCommonField("Signal-Watchers") { $0.append(decimal: service.hub.watchers.count(path)) }
     }

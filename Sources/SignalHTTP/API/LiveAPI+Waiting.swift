@@ -5,9 +5,10 @@ import SignalStore
 extension LiveAPI {
   func awaitProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ query: Query, _ response: inout ResponseWriter,
-    _ responder: HTTPResponder, on loop: isolated EventLoop
+    _ responder: HTTPResponder, as caller: Caller, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     let path = try propertyPath(encoded)
+    try problem { () throws(Problem) in try service.commands.checkReadingAlways(path, as: caller) }
     let pointer = try query.one("pointer")
     let since = try query.cursor("since")
     let until = try query.one("until")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 import SignalStore
 
 /// The routes of the product (`docs/protocol.md` §2), for the requests of one loop.
@@ -18,11 +19,15 @@ final class LiveAPI: RequestHandler {
     self.admission = admission
   }
 
-  /// Creates the API for new connections, with other limits; the served hosts and origins change for all.
+  /// Creates the API for new connections, with other limits; the served hosts and origins, and the access rules, change for all.
   func successor(
     _ configuration: LiveConfiguration, _ limits: Limits, _ observer: (@Sendable (ServerEvent) -> Void)?,
-    _ hosts: ServedHosts
+    _ hosts: ServedHosts, on loop: isolated EventLoop
   ) -> LiveAPI {
+    if service.commands.access.policy != configuration.policy {
+      service.commands.access.set(configuration.policy)
+      service.hub.restartAll(on: loop)
+    }
     admission.hosts = hosts
     admission.origins = OriginPolicy(configuration.origins)
     return LiveAPI(LiveService(service, configuration: configuration, limits: limits, observer: observer), admission)
@@ -111,7 +116,7 @@ final class LiveAPI: RequestHandler {
     _ route: Route, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     _ responder: HTTPResponder, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
-    let caller = Caller(holder: nil)
+    let caller = caller(head, responder)
     switch (route, head.knownMethod) {
     case (_, .options): answerOptions(head, route, &response)
     case (.property(let path), .get), (.property(let path), .head):
@@ -130,7 +135,7 @@ final class LiveAPI: RequestHandler {
       return try listProperties(head, &response, responder, as: caller, on: loop)
     case (.transactions, .post): try transact(head, body, &response, as: caller)
     case (.explain, .post): return try explain(head, body, &response, responder, as: caller, on: loop)
-    case (.events, .get), (.events, .head): return try openEvents(head, &response)
+    case (.events, .get), (.events, .head): return try openEvents(head, &response, as: caller)
     case (.description(let description), .get), (.description(let description), .head):
       _ = try Query(head, [])
       response.begin(.ok)
@@ -146,6 +151,14 @@ final class LiveAPI: RequestHandler {
     default: throw notAllowed(head, route)
     }
     return .answered
+  }
+
+  /// Who asks, and what they may do.
+  private func caller(_ head: borrowing RequestHead, _ responder: HTTPResponder) -> Caller {
+    guard service.commands.access.dependsOnRequest else { return Caller(holder: nil) }
+    let facts = RequestFacts(
+      address: responder.peer.address?.host, origin: head[.origin]?.string, isEncrypted: head.isSecured)
+    return Caller(holder: nil, request: facts)
   }
 
   private func answerOptions(_ head: borrowing RequestHead, _ route: Route, _ response: inout ResponseWriter) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 public import CEL
 public import JSON
+package import SignalAccess
 public import SignalStore
 
 /// Limits of the live service: what one client may ask of it.
@@ -122,6 +123,8 @@ public struct LiveConfiguration: Sendable, Equatable {
   public var paths: PathLimits
   /// Limits of an expression.
   public var expressions: CELLimits
+  /// Who may do what; nil: whoever reaches the server may do everything.
+  package var policy: AccessPolicy?
 
   /// A configuration in which everything has its default unless given.
   public init(

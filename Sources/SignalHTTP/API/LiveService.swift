@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import CEL
 import JSON
+import SignalAccess
 import SignalStore
 
 /// State shared by all requests and connections of one loop: the commands, the hub and the limits.
@@ -30,7 +31,7 @@ final class LiveService {
     series: (any SeriesSource)? = nil, observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
     memory = loop.memory?.budget
-    commands = Commands(store, configuration, series: series)
+    commands = Commands(store, configuration, series: series, access: AccessControl(configuration.policy))
     holdsBack = commands.holdsBack
     gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in gate?.depend(on: commands.records) }
@@ -96,14 +97,23 @@ final class LiveService {
   // MARK: Requests
 
   /// Validates a requested subscription, claims the memory for it and compiles its filter.
-  func subscription(_ request: SubscribeRequest) throws(Problem) -> CheckedSubscription {
+  func subscription(_ request: SubscribeRequest, as caller: Caller) throws(Problem) -> CheckedSubscription {
     let claim = try claim(request.patterns, filter: request.filter)
-    return .events(try options(for: request), request, claim)
+    let options = try options(for: request, as: caller)
+    guard request.topic == .properties, commands.rights(of: caller) != nil else {
+      return .events(options, request, claim, audience: nil, reset: nil)
+    }
+    let audience = String(Audience.mark(of: options.viewers?.audience, options.patterns), radix: 36)
+    // Whoever has seen something else, or by something else, cannot be told what it has missed.
+    let isSame = request.audience == audience && !commands.hasDecided(options.viewers, since: request.since)
+    return .events(
+      options, request, claim, audience: audience, reset: request.since == nil || isSame ? nil : .access)
   }
 
   /// Claims the memory for a subscription to demand.
-  func subscription(toDemand patterns: [PathPattern]) throws(Problem) -> CheckedSubscription {
-    .demand(patterns, try claim(patterns))
+  func subscription(toDemand patterns: [PathPattern], as caller: Caller) throws(Problem) -> CheckedSubscription {
+    try commands.checkDemand(patterns, as: caller)
+    return .demand(patterns, try claim(patterns))
   }
 
   /// Claims memory; nil where it has no limit.
@@ -117,12 +127,20 @@ final class LiveService {
     return claim
   }
 
-  private func options(for request: SubscribeRequest) throws(Problem) -> SubscriptionOptions {
+  /// The options of a subscription as the caller may have it.
+  ///
+  /// - Parameter orNothing: Whether it is kept when the caller may see nothing, instead of being refused.
+  func options(
+    for request: SubscribeRequest, as caller: Caller, orNothing: Bool = false
+  ) throws(Problem) -> SubscriptionOptions {
     let filter: Filter? = if let source = request.filter { try commands.filter(source, of: request.topic) } else { nil }
+    let operation: AccessOperation = request.topic == .signals ? .listen : .watch
+    let (patterns, audience) = try commands.scope(operation, of: request.patterns, as: caller, orNothing: orNothing)
     guard request.topic == .properties else {
       // Every message, or the subscription ends.
       return SubscriptionOptions(
-        patterns: request.patterns, filter: filter, topic: .signals, delivery: DeliveryOptions(mode: .all))
+        patterns: patterns, filter: filter, topic: .signals, delivery: DeliveryOptions(mode: .all),
+        viewers: audience.map(commands.viewers))
     }
     if request.exit == true, let filter, !filter.isState {
       throw Problem(
@@ -133,8 +151,9 @@ final class LiveService {
     var fields = request.delivery.fields ?? .all
     if !request.oldValue { fields.remove(.oldValue) }
     return SubscriptionOptions(
-      patterns: request.patterns, filter: filter, exit: request.exit ?? true, fields: fields,
-      pointer: request.delivery.pointer, delivery: granted.delivery, bookmark: granted.bookmark)
+      patterns: patterns, filter: filter, exit: request.exit ?? true, fields: fields,
+      pointer: request.delivery.pointer, delivery: granted.delivery, bookmark: granted.bookmark,
+      viewers: audience.map(commands.viewers))
   }
 
   /// The reason sent to a client that is too slow (rule 5).
@@ -210,6 +229,10 @@ final class LiveService {
     text.appendJSON(begun.revision.number)
     if let recovered = begun.recovered {
       text.append(literal: recovered ? #","recovered":true"# : #","recovered":false"#)
+    }
+    if let audience = begun.audience {
+      text.append(literal: #","audience":"#)
+      text.appendJSON(audience)
     }
     GrantedDelivery(begun.delivery, configuration.limits).append(begun.delivery, to: &text)
     text.append(UInt8(ascii: "}"))

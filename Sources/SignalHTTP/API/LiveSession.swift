@@ -8,7 +8,7 @@ final class LiveSession: WebSocketHandler {
 
   private let service: LiveService
   private let subscriptions: LiveSubscriptions
-  private let caller: Caller
+  private var caller: Caller
   /// The subscription in the URL, begun when the handshake is complete.
   private var first: CheckedSubscription?
   private unowned var socket: WebSocket! = nil
@@ -17,11 +17,11 @@ final class LiveSession: WebSocketHandler {
   /// Whether the reply to the current command waits until what was written is durable.
   private var isSynced = false
 
-  init(_ service: LiveService, first: CheckedSubscription?, isBatched: Bool) {
+  init(_ service: LiveService, as caller: Caller, first: CheckedSubscription?, isBatched: Bool) {
     self.service = service
     self.first = first
     self.isBatched = isBatched
-    caller = service.commands.makeHoldingCaller()
+    self.caller = service.commands.makeHolding(caller)
     subscriptions = LiveSubscriptions(hub: service.hub)
   }
 
@@ -77,7 +77,7 @@ final class LiveSession: WebSocketHandler {
     let path = message.extracting(command.path)
     switch command.action {
     case .get:
-      guard let stored = service.commands.read(bytes: path, as: caller).value else { return false }
+      guard let stored = try? service.commands.read(bytes: path, as: caller).value else { return false }
       replyFound(command.id, stored, watchers: nil, on: loop)
     case .set(let value):
       guard let path = try? PropertyPath(bytes: path, limits: service.configuration.paths) else { return false }
@@ -101,10 +101,10 @@ final class LiveSession: WebSocketHandler {
       replyOK(id, on: loop) { _ in }
     case .subscribe(let request):
       try checkRoom()
-      begin(try service.subscription(request), command: id, on: loop)
+      begin(try service.subscription(request, as: caller), command: id, on: loop)
     case .subscribeToDemand(let patterns):
       try checkRoom()
-      begin(try service.subscription(toDemand: patterns), command: id, on: loop)
+      begin(try service.subscription(toDemand: patterns, as: caller), command: id, on: loop)
     case .unsubscribe(let subscription):
       guard subscriptions.remove(subscription) else {
         throw Problem(.noSuchSubscription, "The connection has no subscription \(subscription).")
@@ -122,7 +122,8 @@ final class LiveSession: WebSocketHandler {
         text.appendJSON(result.results.count { $0.outcome != .unchanged })
       }
     case .get(let path, let watchers):
-      let (found, revision) = commands.read(bytes: path.bytes.span, as: caller)
+      let (found, revision) = try commands.read(bytes: path.bytes.span, as: caller)
+      if watchers { try commands.checkDemand([PathPattern(path)], as: caller) }
       guard let stored = found else { throw commands.notFound(path, at: revision) }
       replyFound(id, stored, watchers: watchers ? service.hub.watchers.count(path) : nil, on: loop)
     case .hello(let batch):
@@ -231,6 +232,12 @@ extension LiveSession: Subscriber {
   func waitsForRoom() {
     subscriptions.waitForRoom()
     socket.expectDrained()
+  }
+
+  func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {
+    subscriptions.restart(
+      membership, wire: .webSocket(batched: isBatched), service, as: caller, subscriber: self, on: loop)
+    proceed(on: loop)
   }
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) { subscriptions.remove(membership) }

@@ -5,7 +5,8 @@ import SignalStore
 ///
 /// Indirect, because it is large, and every session would otherwise reserve the space.
 indirect enum CheckedSubscription {
-  case events(SubscriptionOptions, SubscribeRequest, MemoryClaim?)
+  /// A subscription to events, with the audience, where there are rules, and why it begins with a reset.
+  case events(SubscriptionOptions, SubscribeRequest, MemoryClaim?, audience: String?, reset: ResetReason?)
   /// A subscription to demand for whatever overlaps with these patterns.
   case demand([PathPattern], MemoryClaim?)
 }
@@ -16,6 +17,8 @@ struct BegunSubscription {
   /// The store's revision at the beginning.
   let revision: Revision
   var recovered: Bool?
+  /// The name of those who may see the same; nil where there are no rules.
+  var audience: String?
   var delivery = DeliveryRequest()
 }
 
@@ -24,7 +27,7 @@ struct BegunSubscription {
 final class LiveSubscriptions {
   private let hub: Hub
   // Each with its memory claim, which is released with it.
-  private var members: [(id: Int, membership: Membership, claim: MemoryClaim?)] = []
+  private var members: [(id: Int, membership: Membership, request: SubscribeRequest, claim: MemoryClaim?)] = []
   private var demands: [(id: Int, subscription: DemandSubscription, claim: MemoryClaim?)] = []
   /// Whether there is work to do when the socket has taken everything.
   private var hasWork = false
@@ -44,10 +47,12 @@ final class LiveSubscriptions {
     _ subscription: CheckedSubscription, id: Int, wire: Wire, subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> BegunSubscription {
     switch subscription {
-    case .events(let options, let request, let claim):
-      let membership = add(options, request, claim, id: id, wire: wire, subscriber: subscriber, on: loop)
+    case .events(let options, let request, let claim, let audience, let reset):
+      let membership = add(
+        options, request, claim, id: id, wire: wire, reset: reset, subscriber: subscriber, on: loop)
       return BegunSubscription(
-        id: id, revision: membership.revision, recovered: membership.recovered, delivery: request.delivery)
+        id: id, revision: membership.revision, recovered: membership.recovered, audience: audience,
+        delivery: request.delivery)
     case .demand(let patterns, let claim):
       let subscription = hub.subscribe(demand: patterns, id: id, wire: wire, subscriber: subscriber)
       demands.append((id, subscription, claim))
@@ -59,14 +64,30 @@ final class LiveSubscriptions {
   /// The same for a subscription to events.
   func add(
     _ options: SubscriptionOptions, _ request: SubscribeRequest, _ claim: MemoryClaim?, id: Int, wire: Wire,
-    subscriber: any Subscriber, on loop: isolated EventLoop
+    reset: ResetReason? = nil, subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> Membership {
     let membership = hub.subscribe(
       options, id: id, wire: wire, initial: request.initial, since: request.since,
-      take: request.delivery.take, subscriber: subscriber, on: loop)
-    members.append((id, membership, claim))
+      take: request.delivery.take, reset: reset, subscriber: subscriber, on: loop)
+    members.append((id, membership, request, claim))
     hasWork = true
     return membership
+  }
+
+  /// Begins a subscription anew, with `reset` and a snapshot, because what it may see has changed.
+  func restart(
+    _ membership: Membership, wire: Wire, _ service: LiveService, as caller: Caller, subscriber: any Subscriber,
+    on loop: isolated EventLoop
+  ) {
+    guard let index = members.firstIndex(where: { $0.membership === membership }) else { return }
+    let (id, _, request, _) = members[index]
+    // Its expressions have been compiled before; what it may see can be nothing now.
+    guard let options = try? service.options(for: request, as: caller, orNothing: true) else { return }
+    hub.cancel(membership)
+    members[index].membership = hub.subscribe(
+      options, id: id, wire: wire, initial: false, since: nil, take: membership.wanted, reset: .access,
+      subscriber: subscriber, on: loop)
+    hasWork = true
   }
 
   /// Ends a subscription; false when there is none with that id.
@@ -94,7 +115,7 @@ final class LiveSubscriptions {
   /// The client resubscribes to everything from one cursor: the oldest counts.
   var reached: Revision? {
     var oldest = Revision(.max)
-    for (_, membership, _) in members where membership.isResumable {
+    for (_, membership, _, _) in members where membership.isResumable {
       guard let reached = membership.reached(settled: hub.settled) else { return nil }
       oldest = min(oldest, reached)
     }
@@ -119,7 +140,7 @@ final class LiveSubscriptions {
       return true
     }
     hasWork = false
-    for (_, membership, _) in members where membership.isBehind {
+    for (_, membership, _, _) in members where membership.isBehind {
       guard membership.group.drained(membership, on: loop) else { continue }
       hasWork = true
       return true

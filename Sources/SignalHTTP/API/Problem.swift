@@ -33,6 +33,8 @@ struct Problem: Error {
     case tooManySubscriptions = "too_many_subscriptions"
     case noSuchTimer = "no_such_timer"
     case noSuchSubscription = "no_such_subscription"
+    case forbidden
+    case invalidValue = "invalid_value"
     case originRefused = "origin_refused"
     case misdirected
     case notFound = "not_found"
@@ -74,7 +76,7 @@ struct Problem: Error {
         .exitNeedsStateFilter, .duplicatePath, .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
         .tooManyHeld, .partialContent, .badFormula, .tooManyInputs, .formulaTooDeep, .notDurable:
         400
-      case .originRefused, .readOnly: 403
+      case .originRefused, .readOnly, .forbidden: 403
       case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer, .noHistory: 404
       case .methodNotAllowed: 405
       case .notAcceptable: 406
@@ -83,6 +85,7 @@ struct Problem: Error {
       case .bodyTooLarge: 413
       case .unsupportedEncoding, .unsupportedPatch: 415
       case .misdirected: 421
+      case .invalidValue: 422
       case .notImplemented: 501
       case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed: 503
       case .storeFull, .tooManyComputed, .diskFull: 507
@@ -113,6 +116,8 @@ struct Problem: Error {
       case .tooManySubscriptions: "The connection has too many subscriptions"
       case .noSuchTimer: "There is no such timer"
       case .noSuchSubscription: "There is no such subscription"
+      case .forbidden: "It is not allowed"
+      case .invalidValue: "The value does not satisfy the rules"
       case .originRefused: "The origin is not allowed"
       case .misdirected: "The request is meant for another server"
       case .notFound: "There is no such property"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 import SignalStore
 
 /// One page of the list (`docs/protocol.md` §2.2), bounded in properties, bytes, examined properties, and work.
@@ -7,6 +8,8 @@ final class PropertyListPage: RequestWork {
   /// The requested page.
   struct Request {
     let patterns: [PathPattern]
+    /// Who may see what of them; nil: everybody everything.
+    let audience: Audience?
     let filter: Filter?
     let after: PropertyPath?
     let limit: Int
@@ -62,7 +65,9 @@ final class PropertyListPage: RequestWork {
       progress.budget -= 1
       work -= WorkCost.property
       guard before > 0, stored != nil || !progress.scan.isAtEnd else { return true }
-      if let stored, request.filter?.holds(forStored: stored, work: &work) ?? true {
+      if let stored, commands.admits(request.audience, stored, work: &work),
+        request.filter?.holds(forStored: stored, work: &work) ?? true
+      {
         let count = progress.text.count
         append(stored, to: &progress.text, isFirst: progress.count == 0)
         progress.count += 1

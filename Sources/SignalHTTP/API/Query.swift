@@ -127,6 +127,7 @@ struct Query {
       return request
     }
     request.since = try cursor("since")
+    request.audience = try one("audience")
     request.exit = try bool("exit")
     request.oldValue = try bool("oldValue") ?? true
     do throws(Problem) {

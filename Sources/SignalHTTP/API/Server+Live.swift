@@ -46,9 +46,9 @@ extension Server {
   /// - Throws: `TLSError` when one of these files cannot be used; nothing is changed then.
   public func reload(_ configuration: ServerConfiguration, live: LiveConfiguration) throws(TLSError) {
     let (limits, observer) = (configuration.limits, configuration.observer)
-    try reload(limits: limits, observer: observer) { handler, listening, _ in
+    try reload(limits: limits, observer: observer) { handler, listening, loop in
       guard let api = handler as? LiveAPI else { return handler }
-      return api.successor(live, limits, observer, ServedHosts(live.hosts, listeningOn: listening))
+      return api.successor(live, limits, observer, ServedHosts(live.hosts, listeningOn: listening), on: loop)
     }
   }
 }

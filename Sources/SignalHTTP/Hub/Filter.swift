@@ -116,6 +116,8 @@ struct FilteredChange {
   /// Large parts of the values, shared by subscriptions with the same pointer.
   private var newParts: [JSONPointer: JSONText] = [:]
   private var oldParts: [JSONPointer: JSONText] = [:]
+  /// How the change appears to each audience that has been asked.
+  private var appearances: [ObjectIdentifier: Visibility] = [:]
 
   init(_ change: Change) { self.change = change }
 
@@ -129,6 +131,16 @@ struct FilteredChange {
     madeOldTree = nil
     if !newParts.isEmpty { newParts = [:] }
     if !oldParts.isEmpty { oldParts = [:] }
+    if !appearances.isEmpty { appearances.removeAll(keepingCapacity: true) }
+  }
+
+  /// How the change appears to viewers; asked once for each audience.
+  mutating func visibility(to viewers: Viewers) -> Visibility {
+    let audience = ObjectIdentifier(viewers.audience)
+    if let known = appearances[audience] { return known }
+    let visibility = viewers.visibility(of: &self)
+    appearances[audience] = visibility
+    return visibility
   }
 
   /// The value after the change; nil when there is none.

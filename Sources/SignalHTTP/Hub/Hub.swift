@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import SignalAccess
 import SignalStore
 
 /// Delivers the changes of the store, and the messages of its signals, to the subscribers of one loop.
@@ -36,6 +37,10 @@ final class Hub: TurnParticipant {
   private let demandBox: Mailbox<Watchers.Demand>
   private var demandFeed: Subscription?
   private var demandSubscriptions: [DemandSubscription] = []
+  /// The groups by the properties that decide what their viewers see.
+  private var deciding = PatternTrie()
+  /// Groups of which such a property has changed in this turn.
+  private var redecided: Set<Int> = []
   /// The recent cost of expensive evaluations for all connections of the loop.
   private var filterWork = RecentWork()
   /// Called when filters failed for a change (rule 6), with its path and their number.
@@ -66,15 +71,18 @@ final class Hub: TurnParticipant {
   ///
   /// Its first piece is sent by `Membership.proceed`.
   ///
-  /// - Parameter take: How many events it wants; nil is all.
+  /// - Parameters:
+  ///   - take: How many events it wants; nil is all.
+  ///   - reset: Why it begins anew, with a snapshot; nil: it does not.
   func subscribe(
     _ options: SubscriptionOptions, id: Int, wire: Wire, initial: Bool, since: Cursor?, take: Int? = nil,
+    reset: ResetReason? = nil,
     subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> Membership {
     let key = SubscriptionGroup.Key(options: options, id: id, wire: wire, isCounted: take != nil)
     // The mailbox first, then the current state: a commit in between is in both, and dropped once.
     let wasAttached = feed(of: options.topic).attach()
-    let replay = Replay(key, initial: initial, since: since, store: store, pace: pace, limits: limits)
+    let replay = Replay(key, initial: initial, since: since, reset: reset, store: store, pace: pace, limits: limits)
     if !wasAttached, options.topic == .properties {
       progress.routed = replay.position
       settled = replay.position
@@ -124,6 +132,7 @@ final class Hub: TurnParticipant {
       loop.work.endings -= Departures.cost
       if !isCounted { loop.work.endings -= countOut(group) }
       guard group.isEmpty, groups[group.index] === group else { continue }
+      for pattern in group.key.options.viewers?.audience.dependencies ?? [] { deciding.remove(pattern, group.index) }
       indexes[group.key] = nil
       groups[group.index] = nil
       freeGroups += feed(of: group.key.options.topic).remove(group)
@@ -168,6 +177,7 @@ final class Hub: TurnParticipant {
       nextBookmarks = min(nextBookmarks, now + bookmark / 8)
     }
     feed(of: key.options.topic).add(group)
+    for pattern in key.options.viewers?.audience.dependencies ?? [] { deciding.add(pattern, index) }
     return group
   }
 
@@ -185,6 +195,7 @@ final class Hub: TurnParticipant {
     route(messages, on: loop)
     if !changes.routing.isWithinCommit { settled = progress.routed }
     for group in progress.takeDue(on: loop) { group.flush(on: loop) }
+    if !redecided.isEmpty { restartRedecided(on: loop) }
     if !demandSubscriptions.isEmpty { tellDemand(on: loop) }
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
   }
@@ -222,6 +233,9 @@ final class Hub: TurnParticipant {
     on loop: isolated EventLoop
   ) -> Bool {
     while routing.nextChange(of: commit, &filtered, &feed.finder) {
+      if !deciding.isEmpty, feed.topic == .properties {
+        deciding.forEachMatch(filtered.change.path) { redecided.insert($0) }
+      }
       while let candidate = routing.nextCandidate() {
         guard let group = groups[candidate.group], !group.isEmpty else { continue }
         if append(&filtered, candidate, to: group, on: loop), !group.isInCommit {
@@ -273,6 +287,29 @@ final class Hub: TurnParticipant {
       filterWork.add(used)
     }
     return isConcerned
+  }
+
+  /// Lets the subscriptions begin anew whose viewers may see something else than before.
+  private func restartRedecided(on loop: isolated EventLoop) {
+    let indices = redecided
+    redecided = []
+    for index in indices {
+      guard let group = groups[index] else { continue }
+      // Within a commit, what has been written of it is for the members of its beginning.
+      if group.isInCommit {
+        redecided.insert(index)
+        loop.continueInNextTurn()
+      } else {
+        for member in group.members + group.behind { member.restart(on: loop) }
+      }
+    }
+  }
+
+  /// Lets all subscriptions begin anew for which the rules, which have changed, leave something else than before.
+  func restartAll(on loop: isolated EventLoop) {
+    for case let group? in groups {
+      for member in group.members + group.behind { member.restart(on: loop) }
+    }
   }
 
   private func tellDemand(on loop: isolated EventLoop) {

@@ -8,8 +8,16 @@ enum LiveEvent: Equatable {
   case didDelete
   /// The property's time to live has ended, or its holder is gone.
   case didExpire
-  /// The property stopped matching a state filter, by a set, by deletion or by expiry.
-  case didExit
+  /// The subscriber does not see the property any more.
+  case didExit(ExitReason)
+}
+
+/// Why a subscriber does not see a property any more.
+enum ExitReason {
+  /// It stopped matching a state filter, by a set, by deletion or by expiry.
+  case filter
+  /// The access rules hide its new value.
+  case access
 }
 
 extension LiveEvent {
@@ -76,14 +84,17 @@ struct LiveEventWriter {
     }
     switch event {
     case .didSet(entered: true): if fields.contains(.entered) { text.bytes.append(literal: #","entered":true"#) }
-    case .didExit:
+    case .didExit(.filter):
       if fields.contains(.op) { text.bytes.append(literal: Self.exitMember(change.op)) }
+    case .didExit(.access):
+      if fields.contains(.op) { text.bytes.append(literal: #","reason":"access""#) }
     case .didExpire:
       guard fields.contains(.op) else { break }
       text.bytes.append(literal: change.op == .release ? #","reason":"disconnect""# : #","reason":"ttl""#)
     case .didSet, .didDelete: break
     }
     appendPosition(change.revision, change.time, to: &text.bytes)
+    if event == .didExit(.access) { return }
     if fields.contains(.time), let new = change.new { Self.appendExpires(of: new, to: &text.bytes) }
   }
 
@@ -238,4 +249,6 @@ enum ResetReason: String {
   case future
   /// The store had reached it, but changes before it were lost: a crash between two syncs, or a restored backup.
   case lost
+  /// What the subscriber may see is something else than before.
+  case access
 }

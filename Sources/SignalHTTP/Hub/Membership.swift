@@ -33,6 +33,8 @@ protocol Subscriber: AnyObject {
   func waitsForRoom()
   /// The recent cost of its expensive filters.
   var filterWork: RecentWork { get set }
+  /// What a subscription may see may be something else than before.
+  func accessChanged(_ membership: Membership, on loop: isolated EventLoop)
   /// A subscription has received all the events it wanted; they have been sent already.
   func ended(_ membership: Membership, on loop: isolated EventLoop)
 }
@@ -50,7 +52,7 @@ final class Membership {
   private let outlet: any Outlet
   private let mode: DeliveryOptions.Mode
   /// Events that it still wants; nil is all.
-  private var wanted: Int?
+  private(set) var wanted: Int?
 
   let group: SubscriptionGroup
   /// Its index in one of the group's lists, while it is in one.
@@ -219,6 +221,9 @@ final class Membership {
   }
 
   func hasCaughtUp() { fellBehindBySlowness = false }
+
+  /// Lets the subscriber begin it anew, if it may see something else than before.
+  func restart(on loop: isolated EventLoop) { subscriber.accessChanged(self, on: loop) }
 
   /// Ends the connection, because too much would have to be kept.
   func end(on loop: isolated EventLoop) { subscriber.tooSlow(on: loop) }

@@ -52,7 +52,8 @@ final class Replay {
   ///
   /// The caller gets every commit after `position` elsewhere.
   init(
-    _ key: SubscriptionGroup.Key, initial: Bool, since: Cursor?, store: PropertyStore, pace: Pace, limits: HubLimits
+    _ key: SubscriptionGroup.Key, initial: Bool, since: Cursor?, reset reason: ResetReason? = nil, store: PropertyStore,
+    pace: Pace, limits: HubLimits
   ) {
     options = key.options
     writer = LiveEventWriter(subscription: key.id, fields: options.fields)
@@ -72,7 +73,7 @@ final class Replay {
       return
     }
     let since = since.map(store.present)
-    if let since, let missed = store.changes(since: since, match: key.options.patterns) {
+    if reason == nil, let since, let missed = store.changes(since: since, match: key.options.patterns) {
       recovered = true
       isSnapshot = false
       position = missed.through
@@ -85,11 +86,13 @@ final class Replay {
     position = snapshot.revision
     revision = position
     recovered = since == nil ? nil : false
-    reset = since.map { since in
-      store.isLost(since)
-        ? .lost : since.epoch != store.epoch ? .epoch : since.revision > snapshot.revision ? .future : .history
-    }
-    isSnapshot = initial || since != nil
+    reset =
+      reason
+      ?? since.map { since in
+        store.isLost(since)
+          ? .lost : since.epoch != store.epoch ? .epoch : since.revision > snapshot.revision ? .future : .history
+      }
+    isSnapshot = initial || reset != nil
     if isSnapshot {
       source = .snapshot(snapshot.scan(match: options.patterns))
     } else {

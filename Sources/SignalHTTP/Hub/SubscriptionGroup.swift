@@ -151,6 +151,13 @@ final class SubscriptionGroup {
     guard isDirect else {
       return key.options.topic == .signals ? appendMessage(&change, verdict) : appendSeen(&change)
     }
+    if let viewers = key.options.viewers {
+      switch change.visibility(to: viewers) {
+      case .whole: break
+      case .hidden: return false
+      case .entering, .exiting: return appendSeen(&change)
+      }
+    }
     guard let event = key.options.event(for: &change, verdict) else { return false }
     let change = change.change
     block.open(change.revision, room: writer.room(for: change)) { [writer] in writer.append(event, change, to: &$0) }
@@ -160,6 +167,7 @@ final class SubscriptionGroup {
   private func appendMessage(_ change: inout FilteredChange, _ verdict: FilterVerdict?) -> Bool {
     if let filter = key.options.filter, !(verdict?.new ?? filter.holds(forNew: &change)) { return false }
     guard let message = change.change.new else { return false }
+    if let viewers = key.options.viewers, change.visibility(to: viewers) == .hidden { return false }
     block.append { [writer] in writer.appendSignal(message, isRemembered: false, to: &$0) }
     return true
   }

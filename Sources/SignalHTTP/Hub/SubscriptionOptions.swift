@@ -27,6 +27,8 @@ struct SubscriptionOptions: Hashable {
   var delivery = DeliveryOptions()
   /// Nanoseconds of silence after which a bookmark is sent; nil is the hub's setting.
   var bookmark: UInt64?
+  /// Who may see what of the properties; nil: everybody everything.
+  var viewers: Viewers?
 
   func matches(_ path: PropertyPath) -> Bool { patterns.contains { $0.matches(path) } }
 
@@ -50,12 +52,42 @@ struct SubscriptionOptions: Hashable {
       change.change.old != nil && (change.change.isCorrection || (verdict?.old ?? filter.holds(forOld: &change)))
     if change.change.new != nil, verdict?.new ?? filter.holds(forNew: &change) { return .didSet(entered: !matched) }
     guard matched else { return nil }
-    if exit { return .didExit }
+    if exit { return .didExit(.filter) }
     return change.change.op == .set ? nil : LiveEvent(change.change.op)
   }
 
   /// The event of a change whose path matches, with the values as the subscriber sees them.
   func see(_ change: inout FilteredChange) -> SeenEvent? {
+    guard let viewers else { return seeAll(&change) }
+    switch change.visibility(to: viewers) {
+    case .whole: return seeAll(&change)
+    case .hidden: return nil
+    case .entering: return seeEntering(&change)
+    case .exiting: return seeExiting(&change)
+    }
+  }
+
+  /// The event of a change of which the value before may not be seen.
+  private func seeEntering(_ change: inout FilteredChange) -> SeenEvent? {
+    guard let new = change.change.new else { return nil }
+    var part = FilteredChange(Change(set: new, replacing: nil))
+    defer { change.spend(part.work) }
+    guard var seen = seeAll(&part) else { return nil }
+    seen.event = .didSet(entered: true)
+    return seen
+  }
+
+  /// The event of a change of which the new value may not be seen: an exit, if the subscriber had been sent the one
+  /// before.
+  private func seeExiting(_ change: inout FilteredChange) -> SeenEvent? {
+    guard exit, followsState else { return nil }
+    let old = if let pointer { change.oldPart(at: pointer) } else { change.change.old?.value }
+    guard change.change.isCorrection || old != nil && (filter?.holds(forOld: &change) ?? true) else { return nil }
+    return SeenEvent(
+      event: .didExit(.access), change: change.change, value: nil, oldValue: old, wasThere: true)
+  }
+
+  private func seeAll(_ change: inout FilteredChange) -> SeenEvent? {
     guard let pointer else {
       guard let event = event(for: &change) else { return nil }
       let change = change.change
@@ -85,7 +117,7 @@ struct SubscriptionOptions: Hashable {
       if new != nil, filter.holds(forNew: &change) {
         event = .didSet(entered: !wasThere)
       } else if wasThere, exit {
-        event = .didExit
+        event = .didExit(.filter)
       } else if wasThere, new == nil {
         event = ended
       } else {
@@ -105,6 +137,7 @@ struct SubscriptionOptions: Hashable {
   /// - Parameter work: The cost is subtracted from it.
   func see(_ stored: StoredValue, work: inout Int) -> JSONText? {
     work -= WorkCost.property
+    if let viewers, !viewers.see(stored, work: &work) { return nil }
     if let filter, !filter.holds(forStored: stored, work: &work) { return nil }
     guard let pointer else { return stored.value }
     work -= WorkCost.tree(of: stored.value)

@@ -29,6 +29,11 @@ struct Judge: Sendable {
     guard operation.condition.holds(for: current, in: replica.epoch) else {
       throw .conditionFailed(operation: index, current: current, revision: replica.revision)
     }
+    for premise in operation.premises {
+      guard premise.condition.holds(for: replica.tree.value(at: premise.path), in: replica.epoch) else {
+        throw .conditionFailed(operation: index, current: current, revision: replica.revision)
+      }
+    }
     switch operation.action {
     case .set(let value, let always, _, _):
       guard let current else { return .created }

@@ -24,6 +24,19 @@ extension PropertyStore {
     public var action: Action
     /// What must be true of it before the transaction.
     public var condition: Condition
+    /// What must be true of other properties before it, because the decision to execute it depends on them.
+    package var premises: [Premise] = []
+
+    /// A condition on another property.
+    package struct Premise: Sendable, Equatable {
+      package let path: PropertyPath
+      package let condition: Condition
+
+      package init(_ path: PropertyPath, _ condition: Condition) {
+        self.path = path
+        self.condition = condition
+      }
+    }
 
     var isDefinition: Bool {
       if case .define = action { true } else { false }
@@ -85,6 +98,12 @@ public struct OperationResult: Sendable, Equatable {
   public let value: StoredValue?
   /// The revision of the store after the operation.
   public let revision: Revision
+
+  package init(outcome: Outcome, value: StoredValue?, revision: Revision) {
+    self.outcome = outcome
+    self.value = value
+    self.revision = revision
+  }
 }
 
 /// The result of a transaction.
@@ -95,4 +114,9 @@ public struct TransactionResult: Sendable, Equatable {
   public let revision: Revision
   /// The result of each operation, in their order.
   public let results: [OperationResult]
+
+  package init(revision: Revision, results: [OperationResult]) {
+    self.revision = revision
+    self.results = results
+  }
 }

@@ -31,4 +31,33 @@ extension PathPattern {
     }
     return rest[0]
   }
+
+  /// Whether every path that the other pattern matches is one of this, as far as the segments tell; false may also mean
+  /// that it takes more to find out.
+  ///
+  /// Costs the product of their segments, and allocates.
+  package func covers(_ other: PathPattern) -> Bool {
+    let ours = PathSegments(bytes: bytes).map { Array($0) }
+    let theirs = PathSegments(bytes: other.bytes).map { Array($0) }
+    // Whether the remainder of ours covers that of theirs, from the end of ours to its beginning.
+    var rest = Array(repeating: false, count: theirs.count + 1)
+    rest[theirs.count] = true
+    for our in ours.reversed() {
+      let kind = Wildcard(our[...])
+      var next = Array(repeating: false, count: theirs.count + 1)
+      next[theirs.count] = kind == .any && rest[theirs.count]
+      for their in theirs.indices.reversed() {
+        next[their] =
+          switch (kind, Wildcard(theirs[their][...])) {
+          case (.any, _): rest[their] || next[their + 1]
+          case (_, .any): false
+          case (.one, _): rest[their + 1]
+          case (nil, .one): false
+          case (nil, nil): rest[their + 1] && our == theirs[their]
+          }
+      }
+      rest = next
+    }
+    return rest[0]
+  }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 import SignalHTTP
 
 /// The settings of one start, and where each value came from.
@@ -18,6 +19,7 @@ struct ResolvedSettings: Equatable, Sendable {
     try apply(environment: environment)
     try apply(flags: flags)
     try checkTogether()
+    try compileAccess()
   }
 
   /// Where the value of a setting came from.
@@ -157,6 +159,35 @@ struct ResolvedSettings: Equatable, Sendable {
     }
   }
 
+  /// Compiles the access rules.
+  private mutating func compileAccess() throws(ConfigurationError) {
+    let access = settings.access
+    let name = access.rules.isEmpty ? "access.admin" : "access.rules"
+    let source = sources[name] ?? .builtIn
+    if let rules = access.given {
+      if access.open {
+        throw .contradiction(
+          "access.open", sources["access.open"] ?? .builtIn, rule: "does not go together with \(name)")
+      }
+      do throws(AccessFault) {
+        settings.live.policy = try AccessPolicy(
+          rules, expressions: settings.live.expressions, paths: settings.live.paths)
+      } catch {
+        throw .contradiction(name, source, rule: "cannot be used: \(error.description)")
+      }
+    }
+  }
+
+  /// Refuses to serve other machines without having been told what they may do.
+  func checkServing() throws(ConfigurationError) {
+    guard settings.access.given == nil, !settings.access.open,
+      let listener = settings.listeners.first(where: { $0.servesOthers })
+    else { return }
+    throw .contradiction(
+      "access", sources["listen"] ?? sources["host"] ?? .builtIn,
+      rule: "has to be said, as other machines reach \(listener.endpoint): rules, or access.open for whoever does")
+  }
+
   private func checkTLS() throws(ConfigurationError) {
     let tls = settings.tls
     func error(_ name: String, _ rule: String) -> ConfigurationError {
@@ -203,5 +234,13 @@ struct ResolvedSettings: Equatable, Sendable {
     return text.split(separator: ",", omittingEmptySubsequences: false).map { item in
       String(item.drop { $0 == " " })
     }
+  }
+}
+
+extension ListenerConfiguration {
+  /// Whether it serves other machines, and does more than to send them elsewhere.
+  fileprivate var servesOthers: Bool {
+    guard redirect == nil, let host = endpoint.hostAndPort?.host else { return false }
+    return host != "localhost" && host != "::1" && host != "[::1]" && !host.hasPrefix("127.")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import JSON
 import SignalHTTP
 
 /// One row of the table of settings: a name, the values it takes, and what it is for.
@@ -50,8 +51,9 @@ struct Setting: Sendable {
     let texts = texts(settings)
     if !isList {
       let text = texts.joined()
-      // Nothing at all would be null in YAML.
-      return text.isEmpty ? "\"\"" : text
+      // Nothing at all would be null in YAML, and some expressions another thing.
+      let isPlain = !text.isEmpty && !text.contains(/: | #|^[^A-Za-z0-9\/._(!-]|^!/)
+      return isPlain ? text : JSONText(text).description
     }
     // A bare asterisk would be an alias in YAML.
     return "[" + texts.map { $0 == "*" ? "\"*\"" : $0 }.joined(separator: ", ") + "]"

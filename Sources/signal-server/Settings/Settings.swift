@@ -4,6 +4,7 @@
 // Config/signal-server.yaml, which a test compares with this.
 import CEL
 import JSON
+import SignalAccess
 import SignalHTTP
 import SignalJournal
 import SignalStore
@@ -25,7 +26,22 @@ struct Settings: Equatable, Sendable {
   /// Bounds of what is held.
   var store = StoreLimits()
   var data = Data()
+  var access = Access()
   var log = Log()
+
+  /// Who may do what.
+  struct Access: Equatable, Sendable {
+    /// Whether whoever reaches the server may do everything, also from other machines.
+    var open = false
+    /// The condition for those who may do everything; empty for nobody.
+    var admin = ""
+    var rules: [AccessRule] = []
+
+    /// The rules to be compiled; nil when there are none.
+    var given: AccessRules? {
+      admin.isEmpty && rules.isEmpty ? nil : AccessRules(admin: admin.isEmpty ? nil : admin, rules: rules)
+    }
+  }
 
   /// What listeners with TLS have that say nothing else themselves.
   struct TLS: Equatable, Sendable {
@@ -138,6 +154,10 @@ extension Settings {
     .integer("loops", \.loops, 0...256, "event loops, each a thread of I/O; 0 is one per core").untilRestart,
     .hosts("hosts", \.live.hosts, "names besides those listened on under which the server answers"),
     .origins("origins", \.live.origins, "web origins besides the server's own that may use it"),
+
+    .flag("access.open", \.access.open, "whoever reaches the server may do everything, also from other machines"),
+    .condition("access.admin", \.access.admin, "who may do everything"),
+    .accessRules("access.rules", \.access.rules, "who else may do what"),
 
     .files(
       "tls.certificates", \.tls.certificates, "certificates for https in listen, with what leads to their authority"

@@ -77,6 +77,9 @@ struct SettingsFile: Equatable, Sendable {
       switch member.value.content {
       case .mapping(let members) where !members.isEmpty: entries += try Self.entries(of: members, name + ".")
       case .nothing, .mapping: entries.append(Entry(name: name, value: .nothing, line: member.line))
+      // The short form of a group that says one thing.
+      case .scalar("open") where name == "access":
+        entries.append(Entry(name: "access.open", value: .scalar("true"), line: member.line))
       case .scalar(let text): entries.append(Entry(name: name, value: .scalar(text), line: member.line))
       case .sequence(let items): entries.append(Entry(name: name, value: try list(items), line: member.line))
       }

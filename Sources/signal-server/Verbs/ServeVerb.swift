@@ -39,7 +39,10 @@ struct ServeVerb: AsyncParsableCommand {
 
   /// Reads all sources of settings.
   private func resolve() throws(ConfigurationError) -> ResolvedSettings {
-    try ResolvedSettings.load(file: config, environment: ProcessEnvironment.variables, flags: flags.map(\.text))
+    let resolved = try ResolvedSettings.load(
+      file: config, environment: ProcessEnvironment.variables, flags: flags.map(\.text))
+    try resolved.checkServing()
+    return resolved
   }
 
   private func serve(_ given: Settings) async throws(Failure) {

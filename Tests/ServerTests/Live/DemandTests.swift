@@ -79,6 +79,8 @@ struct DemandTests {
     // Whoever is to provide it can ask before there is anything.
     let absent = try rest.request("GET", "/properties/a/none?watchers=true")
     #expect(absent.status == 404 && absent.value("Signal-Watchers") == "3")
+    // Optimized, an object ends with its last use, and with these the subscriptions.
+    withExtendedLifetime(clients) {}
   }
 
   @Test func `many patterns come in pieces, each once`() throws {

@@ -70,6 +70,9 @@ final class FakeConnection: Subscriber, Outlet {
 
   func waitsForRoom() { subscriptions.waitForRoom() }
 
+  // There are no rules here.
+  func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {}
+
   func ended(_ membership: Membership, on loop: isolated EventLoop) {
     subscriptions.remove(membership)
     hasEnded = true

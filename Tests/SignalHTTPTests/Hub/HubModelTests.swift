@@ -30,6 +30,9 @@ private final class Probe: Subscriber, Outlet {
   func tooSlow(on loop: isolated EventLoop) {}
   var filterWork = RecentWork()
   func waitsForRoom() {}
+  // There are no rules here.
+  func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {}
+
   func ended(_ membership: Membership, on loop: isolated EventLoop) {}
 
   /// The messages, without their times, one text each.

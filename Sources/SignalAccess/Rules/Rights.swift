@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+
+import CEL
+package import JSON
+package import SignalStore
+
+/// What rules can know of a request, besides who it is from: the variable `request`.
+package struct RequestFacts: Hashable, Sendable {
+  /// The numeric address of the client; nil on a Unix socket.
+  package var address: String?
+  /// The `Origin` of the page that asks; nil without one.
+  package var origin: String?
+  /// Whether the connection is encrypted.
+  package var isEncrypted: Bool
+
+  package init(address: String? = nil, origin: String? = nil, isEncrypted: Bool = false) {
+    self.address = address
+    self.origin = origin
+    self.isEncrypted = isEncrypted
+  }
+
+  var value: CELValue {
+    .map([
+      (.string("ip"), address.map { .string($0) } ?? .null), (.string("origin"), origin.map { .string($0) } ?? .null),
+      (.string("tls"), .bool(isEncrypted)),
+    ])
+  }
+}
+
+/// What the rules leave of themselves for one caller.
+///
+/// The part of each condition that depends on the caller alone is calculated once, when it is first needed for an
+/// operation. Used by one thread at a time.
+package final class Rights {
+  /// Whether something is allowed.
+  package enum Decision: Equatable {
+    case allowed
+    /// No rule allows it, or one denies it.
+    case denied
+    /// It would be allowed, but the value does not satisfy a rule, whose pattern this is.
+    case invalid(String)
+  }
+
+  /// The conditions on one operation.
+  private struct Terms {
+    var allow: [RuleTerm] = []
+    var deny: [RuleTerm] = []
+    /// What a value must satisfy.
+    var validate: [RuleTerm] = []
+    /// Patterns where no value is valid.
+    var invalid: [RuleTerm] = []
+  }
+
+  package let identity: Identity?
+  /// Whether everything is allowed.
+  package let isAdministrator: Bool
+  private let policy: AccessPolicy
+  private let known: [Int: CELValue]
+  private var terms: [AccessOperation: Terms] = [:]
+
+  package init(_ policy: AccessPolicy, _ identity: Identity?, _ request: RequestFacts = RequestFacts()) {
+    self.policy = policy
+    self.identity = identity
+    let auth = identity.map { CELValue($0.auth) } ?? .null
+    known = [RuleVariables.auth: auth, RuleVariables.request: request.value]
+    if let admin = policy.admin, case .value(.bool(true)) = admin.residual(knowing: [0: auth, 1: request.value]) {
+      isAdministrator = true
+    } else {
+      isAdministrator = false
+    }
+  }
+
+  // MARK: Judging
+
+  /// Whether an operation on a property is allowed.
+  ///
+  /// - Parameter read: Reads a property with the server's eyes, for conditions that depend on others.
+  package func decide(
+    _ operation: AccessOperation, _ subject: AccessSubject, read: (PropertyPath) -> JSONText?
+  ) -> Decision {
+    if isAdministrator { return .allowed }
+    let terms = terms(of: operation)
+    func holds(_ term: RuleTerm) -> Bool? {
+      var budget = Int.max
+      return term.holds(for: subject, &budget, read)
+    }
+    guard terms.allow.contains(where: { $0.pattern.matches(subject.path) && holds($0) == true }),
+      !terms.deny.contains(where: { $0.pattern.matches(subject.path) && holds($0) != false })
+    else { return .denied }
+    if let term = terms.invalid.first(where: { $0.pattern.matches(subject.path) })
+      ?? terms.validate.first(where: { $0.pattern.matches(subject.path) && holds($0) != true })
+    {
+      return .invalid(policy.source.rules[term.rule].match)
+    }
+    return .allowed
+  }
+
+  /// Whether a decision about this path may depend on what is there before the operation.
+  package func dependsOnOld(_ operation: AccessOperation, _ path: PropertyPath) -> Bool {
+    if isAdministrator { return false }
+    let terms = terms(of: operation)
+    return [terms.allow, terms.deny, terms.validate].contains { list in
+      list.contains { $0.usesOld && $0.pattern.matches(path) }
+    }
+  }
+
+  /// Whether an operation is allowed on every path of a pattern, whatever values there are.
+  package func allowsAll(_ operation: AccessOperation, _ pattern: PathPattern) -> Bool {
+    if isAdministrator { return true }
+    let terms = terms(of: operation)
+    return terms.allow.contains { $0.program == nil && $0.pattern.covers(pattern) }
+      && !terms.deny.contains { $0.pattern.overlaps(pattern) }
+  }
+
+  // MARK: Seeing
+
+  /// What is visible of properties by their patterns: narrower ones, and who may see them; nil for the audience when
+  /// whatever matches them is visible.
+  ///
+  /// - Returns: nil when nothing can be visible.
+  package func scope(
+    _ operation: AccessOperation, of patterns: [PathPattern]
+  ) -> (patterns: [PathPattern], audience: Audience?)? {
+    if isAdministrator { return (patterns, nil) }
+    let terms = terms(of: operation)
+    var narrowed: [PathPattern] = []
+    func add(_ pattern: PathPattern) { if !narrowed.contains(pattern) { narrowed.append(pattern) } }
+    for pattern in patterns {
+      let relevant = terms.allow.filter { $0.pattern.overlaps(pattern) }
+      guard relevant.count <= Rights.narrowedPatterns else {
+        add(pattern)
+        continue
+      }
+      // The smaller of the two, when one contains the other. Otherwise that of the caller, which is judged.
+      for term in relevant {
+        add(term.pattern.covers(pattern) ? pattern : pattern.covers(term.pattern) ? term.pattern : pattern)
+      }
+    }
+    // What another one contains need not be looked for by itself.
+    narrowed = narrowed.filter { [narrowed] one in !narrowed.contains { $0 != one && $0.covers(one) } }
+    guard !narrowed.isEmpty else { return nil }
+    let allow = terms.allow.filter { term in narrowed.contains { $0.overlaps(term.pattern) } }
+    let deny = terms.deny.filter { term in narrowed.contains { $0.overlaps(term.pattern) } }
+    let isAll =
+      deny.isEmpty && narrowed.allSatisfy { one in allow.contains { $0.program == nil && $0.pattern.covers(one) } }
+    return (narrowed, isAll ? nil : Audience(allow: allow, deny: deny))
+  }
+
+  /// The patterns that one of a subscription can become at most; with more, it stays as it is.
+  private static let narrowedPatterns = 64
+
+  // MARK: Calculating
+
+  private func terms(of operation: AccessOperation) -> Terms {
+    if let terms = terms[operation] { return terms }
+    var terms = Terms()
+    var known = known
+    known[RuleVariables.operation] = .string(operation.rawValue)
+    if operation.isReading { known[RuleVariables.oldValue] = .null }
+    for rule in policy.rules {
+      for condition in rule.conditions where condition.operations.contains(operation) {
+        let found = residuals(rule, condition.expression, known)
+        if condition.denies {
+          terms.deny += found.terms + found.failing
+        } else {
+          terms.allow += found.terms
+        }
+      }
+      if let validate = rule.validate, operation == .set || operation == .send {
+        switch validate.residual(knowing: known) {
+        case .value(.bool(true)): break
+        case .program(let program, let key):
+          terms.validate.append(
+            RuleTerm(rule, pattern: rule.match.pattern, program, key: key, identity: identity))
+        case .value, .failed: terms.invalid.append(always(rule))
+        }
+      }
+    }
+    self.terms[operation] = terms
+    return terms
+  }
+
+  private func always(_ rule: CompiledRule) -> RuleTerm {
+    RuleTerm(rule, pattern: rule.match.pattern, nil, key: [], identity: identity)
+  }
+
+  /// What is left of a condition, nothing when it is false, and where it fails.
+  ///
+  /// A condition that holds only for one text of a capture becomes a pattern with that text: `auth.sub == id` on
+  /// `users/{id}/**` is `users/ann/**`.
+  private func residuals(
+    _ rule: CompiledRule, _ expression: CheckedExpression, _ known: [Int: CELValue]
+  ) -> (terms: [RuleTerm], failing: [RuleTerm]) {
+    var terms: [RuleTerm] = []
+    var failing: [RuleTerm] = []
+    var open: [(texts: [String], known: [Int: CELValue])] = [(rule.match.texts, known)]
+    while let (texts, known) = open.popLast() {
+      let program: Program
+      let programKey: [UInt8]
+      switch expression.residual(knowing: known) {
+      case .value(.bool(false)): continue
+      case .value(.bool(true)):
+        if let term = term(rule, texts, nil, []) { terms.append(term) }
+        continue
+      case .value, .failed:
+        if let term = term(rule, texts, nil, []) { failing.append(term) }
+        continue
+      case .program(let rest, let key): (program, programKey) = (rest, key)
+      }
+      if let (capture, choices) = choice(program, rule.match, known), terms.count + open.count + choices.count <= 256 {
+        for text in choices {
+          guard let narrowed = rule.match.segments(texts, where: capture, is: text) else { continue }
+          var known = known
+          known[RuleVariables.captures + capture] = .string(text)
+          open.append((narrowed, known))
+        }
+      } else if let term = term(rule, texts, program, programKey) {
+        terms.append(term)
+      }
+    }
+    return (terms, failing)
+  }
+
+  private func term(
+    _ rule: CompiledRule, _ texts: [String], _ program: Program?, _ key: [UInt8]
+  ) -> RuleTerm? {
+    // One that is longer than paths can be matches none.
+    guard let pattern = try? PathPattern(texts.joined(separator: "/"), limits: policy.paths) else { return nil }
+    return RuleTerm(rule, pattern: pattern, program, key: key, identity: identity)
+  }
+
+  /// A capture that has one of a few texts wherever the program is true.
+  private func choice(
+    _ program: Program, _ match: CapturePattern, _ known: [Int: CELValue]
+  ) -> (capture: Int, texts: [String])? {
+    for conjunct in program.conjuncts where conjunct.subject.fields.isEmpty {
+      guard let capture = match.captures.firstIndex(where: { $0.name == conjunct.subject.variable }),
+        match.isSingle(capture), known[RuleVariables.captures + capture] == nil
+      else { continue }
+      switch conjunct.test {
+      case .equal(.text(let text)): return (capture, [String(decoding: text, as: UTF8.self)])
+      case .isIn(let scalars):
+        return (
+          capture,
+          scalars.compactMap { if case .text(let text) = $0 { String(decoding: text, as: UTF8.self) } else { nil } }
+        )
+      default: continue
+      }
+    }
+    return nil
+  }
+}

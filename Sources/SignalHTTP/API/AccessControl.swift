@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+import SignalAccess
+
+/// The access rules of a loop, and what they leave of themselves for each of its callers.
+///
+/// Shared by all requests and connections of the loop: other rules count for all of them at once.
+final class AccessControl {
+  private struct Key: Hashable {
+    let identity: ObjectIdentifier?
+    let request: RequestFacts
+  }
+
+  /// The rules; nil: whoever reaches the server may do everything.
+  private(set) var policy: AccessPolicy?
+  /// Emptied when full: they are calculated anew.
+  private var rights: [Key: Rights] = [:]
+  private static let mostRights = 4096
+  /// Those that were asked for last: one caller asks again and again.
+  private var last: (key: Key, rights: Rights)?
+
+  init(_ policy: AccessPolicy?) { self.policy = policy }
+
+  /// Replaces the rules.
+  func set(_ policy: AccessPolicy?) {
+    self.policy = policy
+    rights = [:]
+    last = nil
+  }
+
+  /// Whether rights depend on more than who asks.
+  var dependsOnRequest: Bool { policy?.usesRequest == true }
+
+  /// What a caller may do; nil: everything.
+  ///
+  /// - Parameter request: Ignored unless the rules depend on it.
+  func rights(of identity: Identity?, _ request: RequestFacts) -> Rights? {
+    guard let policy else { return nil }
+    // The rights hold the identity, so that another cannot have its address.
+    let key = Key(
+      identity: identity.map { ObjectIdentifier($0) }, request: policy.usesRequest ? request : RequestFacts())
+    if let last, last.key == key { return last.rights }
+    let found = rights[key] ?? Rights(policy, identity, key.request)
+    if rights.count >= Self.mostRights { rights.removeAll() }
+    rights[key] = found
+    last = (key, found)
+    return found
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalAccess
+import SignalStore
+import TestSupport
+import Testing
+
+@testable import SignalHTTP
+
+/// A server with rules.
+private func server(_ rules: AccessRule...) throws -> TestServer {
+  var live = LiveConfiguration()
+  live.policy = try AccessPolicy(AccessRules(rules: rules))
+  return try TestServer(live: live)
+}
+
+@Suite("Access, watching") struct AccessWatchingTests {
+  private let open = AccessRule(match: "a/**", conditions: ["read": "value.open", "write": "true"])
+
+  @Test func `a snapshot leaves out what is not visible`() throws {
+    let server = try server(open)
+    try server.store.transact(["a/1": #"{"open":true}"#, "a/2": #"{"open":false}"#, "b": #"{"open":true}"#])
+    let client = try LiveClient(server)
+    let messages = try client.subscribe(#""match":"**""#)
+    #expect(messages.map(\.type) == ["ok", "didSet", "live"])
+    #expect(messages[1].string("path") == "a/1")
+  }
+
+  @Test func `what becomes visible enters without a value before, and what becomes invisible exits without one`() throws
+  {
+    let server = try server(open)
+    let client = try LiveClient(server)
+    _ = try client.subscribe(#""match":"**""#)
+    try server.store.set("a/1", #"{"open":false,"n":1}"#)
+    try server.store.set("a/1", #"{"open":true,"n":2}"#)
+    try server.store.set("a/1", #"{"open":true,"n":3}"#)
+    try server.store.set("a/1", #"{"open":false,"n":4}"#)
+    try server.store.delete("a/1")
+    try server.store.set("a/2", #"{"open":true,"n":5}"#)
+    try server.store.delete("a/2")
+    let texts = try client.settle().map(\.text)
+    #expect(texts.count == 5)
+    #expect(texts[0].contains(#""type":"didSet""#) && texts[0].contains(#""entered":true"#))
+    #expect(texts[0].contains(#""n":2"#) && !texts[0].contains("oldValue"))
+    #expect(texts[1].contains(#""n":3"#) && texts[1].contains("oldValue") && !texts[1].contains("entered"))
+    #expect(texts[2].contains(#""type":"didExit""#) && texts[2].contains(#""reason":"access""#))
+    #expect(!texts[2].contains(#""n":4"#) && !texts[2].contains(#""value""#))
+    #expect(texts[3].contains(#""n":5"#) && !texts[3].contains("entered"))
+    #expect(texts[4].contains("didDelete"))
+  }
+
+  @Test(arguments: [
+    #""match":"**","pointer":"/n""#, #""match":"**","mode":"latest""#, #""match":"**","where":"value.n > 0""#,
+    #""match":"**","where":"value.n > 0 && op == 'set'""#, #""match":"**","maxRate":"1000/s""#,
+    #""match":"**","deadband":0.5,"pointer":"/n""#,
+  ])
+  func `no way of delivery shows what is hidden`(options: String) throws {
+    let server = try server(open)
+    try server.store.set("a/1", #"{"open":false,"n":911}"#)
+    try server.store.set("a/2", #"{"open":true,"n":1}"#)
+    let client = try LiveClient(server)
+    var texts = try client.subscribe(options).map(\.text)
+    for number in [912, 913] {
+      try server.store.set("a/1", #"{"open":false,"n":\#(number)}"#)
+      try server.store.set("a/2", #"{"open":true,"n":2}"#)
+      texts += try client.settle().map(\.text)
+      try server.store.set("a/2", #"{"open":false,"n":\#(number)}"#)
+      texts += try client.settle().map(\.text)
+    }
+    #expect(!texts.contains { $0.contains("91") }, "\(texts)")
+  }
+
+  @Test func `resuming shows no more than watching`() throws {
+    let server = try server(open)
+    let client = try LiveClient(server)
+    try server.store.set("a/1", #"{"open":false,"n":911}"#)
+    try server.store.set("a/1", #"{"open":true,"n":2}"#)
+    let texts = try client.subscribe(#""match":"**","since":"e.0""#).map(\.text)
+    #expect(!texts.contains { $0.contains("911") }, "\(texts)")
+    #expect(texts.contains { $0.contains(#""n":2"#) })
+  }
+
+  @Test func `nothing visible is refused, in the same words whatever is there`() throws {
+    let server = try server(open)
+    try server.store.set("b", "1")
+    let client = try LiveClient(server)
+    #expect(try client.subscribe(#""match":"b""#).map(\.description) == ["error 1 403 forbidden"])
+    let there = try client.ask(#"{"id":1,"type":"get","path":"b"}"#)
+    #expect(there.description == "error 1 403 forbidden")
+    let missing = try client.ask(#"{"id":1,"type":"get","path":"c"}"#)
+    #expect(there.text.replacing("\"b\\\"", with: "\"c\\\"") == missing.text)
+  }
+
+  @Test func `messages of signals are judged one by one`() throws {
+    let server = try server(
+      AccessRule(
+        match: "s/**", conditions: ["listen": "message.open".replacing("message", with: "value"), "send": "true"]))
+    let client = try LiveClient(server)
+    try client.send(#"{"id":1,"type":"subscribe","signals":"**"}"#)
+    _ = try client.next { $0.type == "live" }
+    _ = try client.ask(#"{"id":2,"type":"send","path":"s/1","message":{"open":false,"n":911}}"#)
+    _ = try client.ask(#"{"id":2,"type":"send","path":"s/1","message":{"open":true,"n":2}}"#)
+    let texts = try client.settle().map(\.text)
+    #expect(texts.count == 1 && texts[0].contains(#""n":2"#))
+    #expect(try client.ask(#"{"id":3,"type":"send","path":"t","message":1}"#).description == "error 3 403 forbidden")
+  }
+
+  @Test func `a property that decides lets subscriptions begin anew when it changes`() throws {
+    let server = try server(
+      AccessRule(
+        match: "rooms/{room}/**", with: ["state": "rooms/{room}/state"],
+        conditions: ["read": "state == 'open' && path != 'rooms/' + room + '/state'"]))
+    try server.store.transact(["rooms/1/topic": "1", "rooms/2/topic": "2", "rooms/2/state": #""open""#])
+    let client = try LiveClient(server)
+    let first = try client.subscribe(#""match":"**""#)
+    #expect(first.compactMap { $0.string("path") } == ["rooms/2/topic"])
+    try server.store.set("rooms/1/state", #""open""#)
+    let second = try client.next { $0.type == "live" }
+    #expect(second.first?.type == "reset" && second.first?.string("reason") == "access")
+    #expect(second.compactMap { $0.string("path") } == ["rooms/1/topic", "rooms/2/topic"])
+    try server.store.set("rooms/2/state", #""closed""#)
+    #expect(try client.next { $0.type == "live" }.compactMap { $0.string("path") } == ["rooms/1/topic"])
+    try server.store.set("rooms/2/topic", "911")
+    try server.store.set("rooms/1/topic", "3")
+    #expect(try client.settle().compactMap { $0.string("path") } == ["rooms/1/topic"])
+  }
+
+  @Test func `other rules count at once`() throws {
+    let server = try server(open)
+    try server.store.transact(["a/1": #"{"open":true}"#, "b": "1"])
+    let client = try LiveClient(server)
+    _ = try client.subscribe(#""match":"**""#)
+    var live = LiveConfiguration(hosts: ["*"])
+    live.policy = try AccessPolicy(AccessRules(rules: [AccessRule(match: "b", conditions: ["read": "true"])]))
+    try server.server.reload(server.server.configuration, live: live)
+    let messages = try client.next { $0.type == "live" }
+    #expect(messages.map(\.type) == ["reset", "didSet", "live"] && messages[1].string("path") == "b")
+    #expect(try client.ask(#"{"id":1,"type":"get","path":"a/1"}"#).description == "error 1 403 forbidden")
+    #expect(try client.ask(#"{"id":1,"type":"set","path":"a/1","value":1}"#).description == "error 1 403 forbidden")
+  }
+}
