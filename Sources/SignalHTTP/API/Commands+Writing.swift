@@ -38,7 +38,8 @@ extension Commands {
       }
     } else {
       result = try update(
-        request.path, request.condition, filter: request.filter, computes: false, deletes: operation.isDeletion, as: caller
+        request.path, request.condition, filter: request.filter, computes: false, deletes: operation.isDeletion,
+        as: caller
       ) { _, _ in operation.action }
     }
     // Deleting a missing property is an error for a single request, unlike in a transaction.

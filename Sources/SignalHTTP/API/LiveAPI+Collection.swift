@@ -78,7 +78,8 @@ extension LiveAPI {
 
   /// The subscription options that a URL can contain.
   static let subscriptionParameters = [
-    "match", "signals", "demand", "where", "initial", "since", "audience", "exit", "oldValue", "mode", "maxRate", "deadband",
+    "match", "signals", "demand", "where", "initial", "since", "audience", "exit", "oldValue", "mode", "maxRate",
+    "deadband",
     "take",
     "fields",
     "pointer", "bookmark",
