@@ -59,6 +59,14 @@ int creadiness_accept(int listener, struct creadiness_peer *peer) {
     peer->zone = v6->sin6_scope_id;
     peer->port = ntohs(v6->sin6_port);
     peer->family = 2;
+  } else {
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 && size == sizeof credentials) {
+      peer->has_credentials = 1;
+      peer->user = credentials.uid;
+      peer->process = (uint32_t)credentials.pid;
+    }
   }
   return descriptor;
 }

@@ -475,6 +475,62 @@ size_t ctls_open(ctls_channel *channel, ctls_buffers *buffers, void *bytes, size
   return opened;
 }
 
+/* Appends a name after its kind and its length, unless it does not fit. */
+static void append_name(unsigned char *names, size_t size, size_t *used, int kind, const unsigned char *name, int length) {
+  if (length <= 0 || length > 0xFFFF || size - *used < (size_t)length + 3) return;
+  unsigned char *entry = names + *used;
+  entry[0] = (unsigned char)kind;
+  entry[1] = (unsigned char)(length >> 8);
+  entry[2] = (unsigned char)length;
+  memcpy(entry + 3, name, (size_t)length);
+  *used += (size_t)length + 3;
+}
+
+/* Whether these are visible characters of ASCII: with a zero or another control character, one program would see another
+   name than the next. */
+static int is_visible(const unsigned char *text, int length) {
+  for (int index = 0; index < length; index++)
+    if (text[index] <= 0x20 || text[index] >= 0x7F) return 0;
+  return 1;
+}
+
+static void append_common_name(const X509 *certificate, unsigned char *names, size_t size, size_t *used) {
+  const X509_NAME *subject = X509_get_subject_name(certificate);
+  int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (place < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, place) >= 0) return;
+  unsigned char *text = NULL;
+  int length = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place)));
+  if (length < 0) return;
+  int has_control = 0;
+  for (int index = 0; index < length; index++) has_control |= text[index] < 0x20 || text[index] == 0x7F;
+  if (!has_control) append_name(names, size, used, ctls_common_name, text, length);
+  OPENSSL_free(text);
+}
+
+long ctls_client_certificate(const ctls_channel *channel, unsigned char *sha256, unsigned char *names, size_t size) {
+  X509 *certificate = SSL_get0_peer_certificate(channel->ssl);
+  if (certificate == NULL || SSL_get_verify_result(channel->ssl) != X509_V_OK) return -1;
+  ERR_clear_error();
+  unsigned int count = 0;
+  if (X509_digest(certificate, EVP_sha256(), sha256, &count) != 1 || count != 32) return -1;
+  size_t used = 0;
+  GENERAL_NAMES *all = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+  for (int number = 0; number < sk_GENERAL_NAME_num(all); number++) {
+    const GENERAL_NAME *entry = sk_GENERAL_NAME_value(all, number);
+    int kind = entry->type == GEN_DNS ? ctls_dns_name
+      : entry->type == GEN_URI ? ctls_uri
+      : entry->type == GEN_EMAIL ? ctls_mail : 0;
+    if (kind == 0) continue;
+    const unsigned char *text = ASN1_STRING_get0_data(entry->d.ia5);
+    int length = ASN1_STRING_length(entry->d.ia5);
+    if (is_visible(text, length)) append_name(names, size, &used, kind, text, length);
+  }
+  GENERAL_NAMES_free(all);
+  append_common_name(certificate, names, size, &used);
+  ERR_clear_error();
+  return (long)used;
+}
+
 /* Encrypts at most one record; 0 when the channel has failed. */
 static int seal_record(ctls_channel *channel, const void *bytes, size_t count) {
   size_t written = 0;
@@ -548,7 +604,7 @@ static int add_extension(X509 *certificate, X509 *issuer, int kind, const char *
   return works;
 }
 
-static int fill_certificate(X509 *certificate, EVP_PKEY *key, X509 *issuer, const char *subject, const char *names, int days) {
+static int fill_certificate(X509 *certificate, EVP_PKEY *key, X509 *issuer, const char *subject, const char *names, int client, int days) {
   BIGNUM *serial = BN_new();
   /* Random, so that it is practically unique (RFC 5280 section 4.1.2.2: at most 20 bytes, positive). */
   int works = serial != NULL && BN_rand(serial, 127, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY) == 1
@@ -570,13 +626,12 @@ static int fill_certificate(X509 *certificate, EVP_PKEY *key, X509 *issuer, cons
       is_authority ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature");
   if (issuer != certificate) works = works && add_extension(certificate, issuer, NID_authority_key_identifier, "keyid");
   if (is_authority) return works;
-  if (names == NULL) return works && add_extension(certificate, issuer, NID_ext_key_usage, "clientAuth");
-  return works && add_extension(certificate, issuer, NID_ext_key_usage, "serverAuth")
-    && add_extension(certificate, issuer, NID_subject_alt_name, names);
+  return works && add_extension(certificate, issuer, NID_ext_key_usage, client ? "clientAuth" : "serverAuth")
+    && (names == NULL || add_extension(certificate, issuer, NID_subject_alt_name, names));
 }
 
 size_t ctls_make_certificate(
-  const char *subject, const char *names, int days, int rsa, const char *issuer, char *pem, size_t size
+  const char *subject, const char *names, int client, int days, int rsa, const char *issuer, char *pem, size_t size
 ) {
   size_t written = 0;
   X509 *certificate = X509_new();
@@ -587,7 +642,7 @@ size_t ctls_make_certificate(
   BIO *output = BIO_new(BIO_s_mem());
   int has_issuer = issuer == NULL || authority_key != NULL;
   if (certificate != NULL && key != NULL && output != NULL && has_issuer
-      && fill_certificate(certificate, key, authority == NULL ? certificate : authority, subject, names, days)
+      && fill_certificate(certificate, key, authority == NULL ? certificate : authority, subject, names, client, days)
       && X509_sign(certificate, authority_key == NULL ? key : authority_key, EVP_sha256()) > 0
       && PEM_write_bio_X509(output, certificate) == 1
       && PEM_write_bio_PrivateKey(output, key, NULL, NULL, 0, NULL, NULL) == 1) {

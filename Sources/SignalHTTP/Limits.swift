@@ -48,6 +48,10 @@ public struct Limits: Sendable, Equatable {
   ///
   /// Default 10 s.
   public var headTimeout: Duration = .seconds(10)
+  /// Time from a connection's beginning to the end of its PROXY header, where a listener takes one; then it is closed.
+  ///
+  /// Default 3 s, as long as it takes for a lost packet to be sent again.
+  public var proxyHeaderTimeout: Duration = .seconds(3)
   /// Time between two receptions of a request's body.
   ///
   /// Default 30 s.
@@ -96,8 +100,8 @@ public struct Limits: Sendable, Equatable {
   /// How often deadlines are checked: a quarter of the shortest timeout, between 10 ms and one second.
   var sweepMilliseconds: Int {
     let timeouts = [
-      headTimeout, bodyTimeout, keepAliveTimeout, responseTimeout, sendTimeout, lingerTimeout, drainTimeout,
-      pingInterval, idleTimeout, closeTimeout,
+      headTimeout, proxyHeaderTimeout, bodyTimeout, keepAliveTimeout, responseTimeout, sendTimeout, lingerTimeout,
+      drainTimeout, pingInterval, idleTimeout, closeTimeout,
     ]
     let shortest = timeouts.map(\.nanosecondsClamped).min() ?? 0
     return min(max(Int(shortest / 4_000_000), 10), 1000)

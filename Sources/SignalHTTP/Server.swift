@@ -88,7 +88,7 @@ public final class Server: Sendable {
     precondition(
       (1...ServerConfiguration.mostListeners).contains(configuration.listeners.count),
       "A server has from 1 to \(ServerConfiguration.mostListeners) listeners.")
-    let listeners: [OpenedListener]
+    var listeners: [OpenedListener]
     let sockets: [BoundSocket]
     let loops: [EventLoop]
     do throws(TLSError) {
@@ -103,6 +103,7 @@ public final class Server: Sendable {
       throw .system(error)
     }
     let endpoints = sockets.map(\.endpoint)
+    listeners = zip(listeners, endpoints).map { OpenedListener($0, at: $1) }
     let running = Running(
       loops: loops, endpoints: endpoints, address: sockets.lazy.compactMap(\.address).first)
     let listening = listening(on: endpoints, listeners)
@@ -115,12 +116,11 @@ public final class Server: Sendable {
 
     let counts = loops.map { _ in ConnectionCount() }
     for (loop, count) in zip(loops, counts) {
-      loop.submit { [configuration, makeHandler] loop in
-        let connections = LoopConnections(
-          limits: configuration.limits, observer: configuration.observer, count: count)
+      loop.submit { [configuration, makeHandler, listeners] loop in
         loop.setAcceptor(
           Acceptor(
-            handler: makeHandler(listening, loop), listeners: listeners, connections: connections, all: counts))
+            handler: makeHandler(listening, loop), listeners: listeners, configuration: configuration, count: count,
+            all: counts))
       }
     }
     // The listeners are created on their loop; until then the system queues new connections.
@@ -202,23 +202,28 @@ public final class Server: Sendable {
     return ServedHosts.Listening(names: names, isEverywhere: isEverywhere)
   }
 
-  /// Applies other limits, another observer and another handler to connections accepted from now on.
+  /// Applies other limits, another observer, other trusted proxies and another handler to connections accepted from now
+  /// on.
   ///
   /// The files of the listeners are loaded again.
   ///
-  /// - Parameter handler: Creates the handler of a loop from its present one.
+  /// - Parameters:
+  ///   - configuration: Where the server listens, and on how many loops, is not looked at.
+  ///   - handler: Creates the handler of a loop from its present one.
   /// - Throws: `TLSError` when a certificate or a key cannot be used; nothing is changed then.
   func reload(
-    limits: Limits, observer: (@Sendable (ServerEvent) -> Void)?,
+    _ configuration: ServerConfiguration,
     handler: @escaping @Sendable (any RequestHandler, ServedHosts.Listening, isolated EventLoop) -> any RequestHandler
   ) throws(TLSError) {
-    let listeners = try openListeners()
+    let opened = try openListeners()
+    let limits = configuration.limits
     let running: Running? = state.withLock { state in
       guard case .serving(let running) = state.phase else { return nil }
       state.drainTimeout = limits.drainTimeout
       return running
     }
     guard let running else { return }
+    let listeners = zip(opened, running.endpoints).map { OpenedListener($0, at: $1) }
     let listening = listening(on: running.endpoints, listeners)
     for loop in running.loops {
       loop.submit { loop in
@@ -226,8 +231,7 @@ public final class Server: Sendable {
         loop.setSweep(milliseconds: limits.sweepMilliseconds)
         loop.setAcceptor(
           acceptor.successor(
-            handler: handler(acceptor.handler, listening, loop), listeners: listeners, limits: limits,
-            observer: observer))
+            handler: handler(acceptor.handler, listening, loop), listeners: listeners, configuration: configuration))
       }
     }
   }

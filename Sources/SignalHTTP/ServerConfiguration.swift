@@ -21,6 +21,16 @@ public struct ServerConfiguration: Sendable {
   public var loops: Int
   /// All limits on what clients can make the server hold, do or wait for.
   public var limits: Limits
+  /// The proxies that may say who their peers are: in `Forwarded`, `X-Forwarded-For` and `X-Forwarded-Proto` of requests,
+  /// and by the PROXY protocol where a listener takes it.
+  ///
+  /// Default: none, so that these fields mean nothing.
+  public var trustedProxies = TrustedProxies()
+  /// How long browsers that have been answered over TLS shall use nothing else for the same name (`max-age` of RFC 6797
+  /// §6.1.1), in whole seconds; zero makes them forget it, nil says nothing.
+  ///
+  /// Default: a year.
+  public var hsts: Duration? = .seconds(365 * 86_400)
   /// Called on events of connections and on refusals, for a log or for metrics; nil, the default, costs nothing.
   ///
   /// Called on the loop where it happens, at the moment it does: it must not block, and whatever it calls must be usable
@@ -71,15 +81,22 @@ public struct ListenerConfiguration: Sendable, Equatable {
   ///
   /// GET and HEAD are answered 308 (RFC 9110 §15.4.9), others 403 `tls_required`, because they have already sent their
   /// content unencrypted.
+  ///
+  /// Whoever speaks `https` to a trusted proxy, as that proxy says, is served.
   public var redirect: String?
+  /// Whether each connection has to begin with a header of the PROXY protocol, version 1 or 2, before TLS if there is TLS;
+  /// only ``ServerConfiguration/trustedProxies`` can connect then.
+  public var proxyProtocol: Bool
 
   /// A listener with defaults for what is not given.
   public init(
-    _ endpoint: Endpoint, mode: UInt16 = defaultMode, tls: TLSConfiguration? = nil, redirect: String? = nil
+    _ endpoint: Endpoint, mode: UInt16 = defaultMode, tls: TLSConfiguration? = nil, redirect: String? = nil,
+    proxyProtocol: Bool = false
   ) {
     self.endpoint = endpoint
     self.mode = mode
     self.tls = tls
     self.redirect = redirect
+    self.proxyProtocol = proxyProtocol
   }
 }

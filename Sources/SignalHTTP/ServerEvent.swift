@@ -15,6 +15,9 @@ public struct ServerEvent: Sendable {
     case turnedAway
     /// There is no TLS with the peer, for this reason: a certificate that is not good, no cipher in common, no TLS at all.
     case handshakeFailed(reason: String)
+    /// A connection was closed because it did not begin with a header of the PROXY protocol as it has to on its listener,
+    /// or does not come from a trusted proxy, for this reason.
+    case proxyRefused(reason: String)
     /// A request was answered with a status of 400 or more.
     ///
     /// `code` is one of `docs/protocol.md` §6, or empty for an application's own answer. Method and path (without the
@@ -54,4 +57,7 @@ final class Observation: Sendable {
   }
 
   func tell(_ kind: ServerEvent.Kind) { observer(ServerEvent(kind, peer: peer)) }
+
+  /// Reports an event of a request, whose client may be another than the connection's peer.
+  func tell(_ kind: ServerEvent.Kind, of client: Peer) { observer(ServerEvent(kind, peer: client)) }
 }

@@ -79,6 +79,33 @@ struct ListenSettingTests {
     #expect(try resolved("listen: \(row.text(in: listed))\ntls: {certificates: [x]}").listen == settings.listen)
   }
 
+  @Test func `listeners may take the PROXY protocol, from proxies that are trusted`() throws {
+    let settings = try resolved(
+      """
+      listen:
+        - url: unix:/s
+          proxy-protocol: true
+        - url: http://a:1
+          proxy-protocol: false
+      trusted-proxies: [10.0.0.0/8, "::1", unix]
+      tls: {hsts: off}
+      """)
+    #expect(settings.server.listeners.map(\.proxyProtocol) == [true, false])
+    let proxies = TrustedProxies([try AddressBlock("10.0.0.0/8"), try AddressBlock("::1")], includesUnixSockets: true)
+    #expect(settings.server.trustedProxies == proxies && settings.server.hsts == nil)
+    let row = try #require(Settings.byName["trusted-proxies"])
+    #expect(row.text(in: settings) == #"["10.0.0.0/8", "::1", unix]"#)
+    #expect(try resolved("trusted-proxies: \(row.text(in: settings))").trustedProxies == proxies)
+    #expect(try resolved(nil, ["SIGNAL_TRUSTED_PROXIES": "10.0.0.0/8,::1, unix"]).trustedProxies == proxies)
+    var listed = Settings()
+    listed.listen = settings.listen
+    let listeners = try #require(Settings.byName["listen"]).text(in: listed)
+    #expect(listeners == #"[{url: "unix:/s", proxy-protocol: true}, {url: "http://a:1"}]"#)
+    #expect(try resolved("listen: \(listeners)\ntrusted-proxies: [unix]").listen == settings.listen)
+    #expect(try resolved("tls: {hsts: 0s}").server.hsts == .zero)
+    #expect(try resolved(nil).server.hsts == .seconds(31_536_000))
+  }
+
   @Test func `without it, host and port are the one listener`() throws {
     #expect(
       try resolved("host: \"::1\"\nport: 9\nlisten: []").listeners
@@ -187,6 +214,34 @@ struct ListenSettingTests {
       (
         "listen: [unix:/s]", ["SIGNAL_HOST": "0.0.0.0"],
         "host: does not go together with listen (f.yaml:1) (environment SIGNAL_HOST)"
+      ),
+      (
+        "listen:\n  - url: unix:/s\n    proxy-protocol: yes\ntrusted-proxies: [unix]", [:],
+        "listen[0].proxy-protocol: 'yes' is not true or false (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: http://a:1\n    proxy-protocol: true", [:],
+        "listen: has proxy-protocol for http://a:1, which nobody may speak: set trusted-proxies (f.yaml:1)"
+      ),
+      (
+        "trusted-proxies: [10.0.0.0/8, 10.1.2.3/8]", [:],
+        "trusted-proxies: '10.1.2.3/8' has bits behind its prefix; is it 10.0.0.0/8? (f.yaml:1)"
+      ),
+      (
+        "trusted-proxies: [proxy.example]", [:],
+        "trusted-proxies: 'proxy.example' is not an address or a block such as 10.0.0.0/8 (f.yaml:1)"
+      ),
+      (
+        "trusted-proxies: [\(Array(repeating: "10.0.0.1", count: 257).joined(separator: ","))]", [:],
+        "trusted-proxies: has at most 256 of them (f.yaml:1)"
+      ),
+      (
+        "tls: {hsts: 500ms}", [:],
+        "tls.hsts: '500ms' is not off, or a duration in whole seconds from 0ms to 87840h, such as 8760h (f.yaml:1)"
+      ),
+      (
+        "tls: {hsts: never}", [:],
+        "tls.hsts: 'never' is not off, or a duration in whole seconds from 0ms to 87840h, such as 8760h (f.yaml:1)"
       ),
       (
         "listen:\n" + String(repeating: "  - url: http://a:1\n", count: 65), [:],

@@ -72,6 +72,7 @@ struct PrecedenceTests {
     let text = setting.text(in: Settings())
     if setting.name == "access.admin" { return "auth.role == 'admin'" }
     if setting.name == "hosts" { return "a.example" }
+    if setting.name == "trusted-proxies" { return "10.0.0.0/8" }
     if setting.name == "listen" { return "unix:/run/a" }
     if setting.name == "data.history" { return "a raw 1d" }
     if setting.name == "data.rules" { return "a volatile" }

@@ -29,12 +29,15 @@ int creadiness_make_timer(void);
 /// Arms a monotonic timer once, `nanoseconds` from now; 0 disarms it.
 int creadiness_arm_timer(int descriptor, int64_t nanoseconds);
 
-/// The address of a peer: all zero for a unix socket.
+/// The address of a peer, or its credentials if it came through a unix socket; what does not apply is zero.
 struct creadiness_peer {
-  uint64_t address[2];  // in network order; an IPv4 address is in the first four bytes
-  uint32_t zone;        // of a link-local IPv6 address
-  uint16_t port;        // in host byte order
-  uint8_t family;       // 0 unix, 1 IPv4, 2 IPv6
+  uint64_t address[2];      // in network order; an IPv4 address is in the first four bytes
+  uint32_t zone;            // of a link-local IPv6 address
+  uint16_t port;            // in host byte order
+  uint8_t family;           // 0 unix, 1 IPv4, 2 IPv6
+  uint8_t has_credentials;  // whether the system has told the user and the process at the other end
+  uint32_t user;
+  uint32_t process;
 };
 
 /// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC.

@@ -65,6 +65,6 @@ extension PropertyStore {
   /// Called once, before a server of this store starts.
   package func endEarlierConnections(_ configuration: LiveConfiguration) {
     let commands = Commands(self, configuration)
-    for holder in holders { commands.end(Caller(holder: holder)) }
+    for holder in holders { commands.end(Caller(peer: nil, holder: holder)) }
   }
 }

@@ -6,12 +6,17 @@ import SignalStore
 
 /// The origin of a command.
 struct Caller {
-  init(holder: Holder?, identity: Identity? = nil, request: RequestFacts = RequestFacts()) {
+  init(
+    peer: Peer?, holder: Holder?, identity: Identity? = nil, request: RequestFacts = RequestFacts()
+  ) {
+    self.peer = peer
     self.holder = holder
     self.identity = identity
     self.request = request
   }
 
+  /// The client; nil for what connections of an earlier process have registered for their end.
+  let peer: Peer?
   /// The connection, as the holder of values that it sets with `"hold":true`; nil where nothing can be held.
   let holder: Holder?
   /// Who asks, as far as it is proven; nil for somebody unknown.
@@ -197,9 +202,9 @@ final class Commands {
 
   // MARK: Holders
 
-  /// Creates a caller that can hold properties, until it is released.
+  /// Creates a caller that is the same client and can hold properties, until it is released.
   func makeHolding(_ caller: Caller) -> Caller {
-    Caller(holder: store.makeHolder(), identity: caller.identity, request: caller.request)
+    Caller(peer: caller.peer, holder: store.makeHolder(), identity: caller.identity, request: caller.request)
   }
 
   // MARK: Filters

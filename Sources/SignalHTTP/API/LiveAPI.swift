@@ -50,7 +50,7 @@ final class LiveAPI: RequestHandler {
     on loop: isolated EventLoop
   ) -> Disposition {
     do throws(APIError) {
-      try admit(head, &response)
+      try admit(head, from: responder.peer, &response)
       let route = try route(head)
       // Also for a refusal, which may reveal the state of the store.
       defer { if route.tellsOfStore { service.noteDependence() } }
@@ -66,7 +66,7 @@ final class LiveAPI: RequestHandler {
     on loop: isolated EventLoop
   ) -> Bool {
     do throws(APIError) {
-      try admit(head, &response)
+      try admit(head, from: responder.peer, &response)
       let route = try route(head)
       guard route.allows(head.knownMethod) else { throw notAllowed(head, route) }
       switch head.knownMethod {
@@ -84,7 +84,9 @@ final class LiveAPI: RequestHandler {
   }
 
   /// Refuses requests for other hosts, and what a foreign page may not do.
-  private func admit(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
+  private func admit(
+    _ head: borrowing RequestHead, from peer: Peer, _ response: inout ResponseWriter
+  ) throws(APIError) {
     guard admission.hosts.contains(head.host) else {
       throw .problem(
         Problem(
@@ -92,7 +94,7 @@ final class LiveAPI: RequestHandler {
           "This server is not known as \"\(head.host.string)\"; names besides those it listens on belong in its setting "
             + "\"hosts\"."))
     }
-    try admission.origins.admit(head, &response)
+    try admission.origins.admit(head, isSecured: peer.isSecured, &response)
   }
 
   private func route(_ head: borrowing RequestHead) throws(APIError) -> Route {
@@ -155,10 +157,10 @@ final class LiveAPI: RequestHandler {
 
   /// Who asks, and what they may do.
   private func caller(_ head: borrowing RequestHead, _ responder: HTTPResponder) -> Caller {
-    guard service.commands.access.dependsOnRequest else { return Caller(holder: nil) }
+    guard service.commands.access.dependsOnRequest else { return Caller(peer: responder.peer, holder: nil) }
     let facts = RequestFacts(
       address: responder.peer.address?.host, origin: head[.origin]?.string, isEncrypted: head.isSecured)
-    return Caller(holder: nil, request: facts)
+    return Caller(peer: responder.peer, holder: nil, request: facts)
   }
 
   private func answerOptions(_ head: borrowing RequestHead, _ route: Route, _ response: inout ResponseWriter) {

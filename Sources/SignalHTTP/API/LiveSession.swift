@@ -17,6 +17,7 @@ final class LiveSession: WebSocketHandler {
   /// Whether the reply to the current command waits until what was written is durable.
   private var isSynced = false
 
+  /// - Parameter caller: The origin of the request that becomes the WebSocket.
   init(_ service: LiveService, as caller: Caller, first: CheckedSubscription?, isBatched: Bool) {
     self.service = service
     self.first = first

@@ -15,7 +15,11 @@ struct OriginPolicy {
 
   /// Refuses a request of a foreign page that could change something or read events; adds the CORS fields (Fetch
   /// Standard, "HTTP-network-or-cache fetch") when the page is listed.
-  func admit(_ head: borrowing RequestHead, _ response: inout ResponseWriter) throws(APIError) {
+  ///
+  /// - Parameter isSecured: Whether the client speaks `https`.
+  func admit(
+    _ head: borrowing RequestHead, isSecured: Bool, _ response: inout ResponseWriter
+  ) throws(APIError) {
     if !listed.isEmpty { response.addCommonField("Vary", "Origin") }
     guard head.has(.origin) else { return }
     let origin = try origin(of: head)
@@ -26,18 +30,18 @@ struct OriginPolicy {
         "ETag, Last-Modified, Location, Signal-Expires, Signal-Next, Signal-Revision, Signal-Watchers")
       return
     }
-    if origin.matches(host: head.host, port: head.port, isSecured: head.isSecured) { return }
+    if origin.matches(host: head.host, port: head.port, isSecured: isSecured) { return }
     let isSafe = head.knownMethod == .get || head.knownMethod == .head || head.knownMethod == .options
     if isSafe && !head.wantsUpgrade { return }
     throw .problem(
       Problem(
         .originRefused,
-        "The origin \"\(origin.bytes.string)\" is neither that of \"Host\" (\(authority(of: head))) nor listed in "
+        "The origin \"\(origin.bytes.string)\" is neither that of \"Host\" (\(ownOrigin(head, isSecured))) nor listed in "
           + "the setting \"origins\"; a proxy on the way has to pass \"Host\" on as it came."))
   }
 
-  private func authority(of head: borrowing RequestHead) -> String {
-    (head.isSecured ? "https://" : "http://") + head.host.string + (head.port.map { ":\($0)" } ?? "")
+  private func ownOrigin(_ head: borrowing RequestHead, _ isSecured: Bool) -> String {
+    (isSecured ? "https://" : "http://") + head.host.string + (head.port.map { ":\($0)" } ?? "")
   }
 
   /// Whether the request comes from a listed page of another origin, so that a preflight has to be answered.

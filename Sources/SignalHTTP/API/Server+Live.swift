@@ -32,21 +32,20 @@ extension Server {
     }
   }
 
-  /// Applies other limits to connections accepted from now on, and other `hosts` and `origins` to all requests that
-  /// follow; established connections keep their limits.
+  /// Applies other limits and other trusted proxies to connections accepted from now on, and other `hosts` and `origins`
+  /// to all requests that follow; established connections keep theirs.
   ///
-  /// Certificate and key files are read again; established connections keep what they have negotiated. Of the
-  /// configuration only the limits and the observer are applied: where a server listens, and on how many loops, is
-  /// fixed when it starts, and so are the store's limits, `acceptQueue`, and the settings of a loop's hub:
-  /// `bookmarkInterval`, `snapshotBytes`, `turnProperties`, `deadbandPaths` and `conflatedBytes`, which must be
-  /// unchanged.
+  /// Certificate and key files are read again; established connections keep what they have negotiated. Where a server
+  /// listens, and on how many loops, is fixed when it starts, and so are the store's limits, `acceptQueue`, and the
+  /// settings of a loop's hub: `bookmarkInterval`, `snapshotBytes`, `turnProperties`, `deadbandPaths` and
+  /// `conflatedBytes`, which must be unchanged.
   ///
   /// Does nothing before the start and once shutdown has begun. May be called from anywhere.
   ///
   /// - Throws: `TLSError` when one of these files cannot be used; nothing is changed then.
   public func reload(_ configuration: ServerConfiguration, live: LiveConfiguration) throws(TLSError) {
     let (limits, observer) = (configuration.limits, configuration.observer)
-    try reload(limits: limits, observer: observer) { handler, listening, loop in
+    try reload(configuration) { handler, listening, loop in
       guard let api = handler as? LiveAPI else { return handler }
       return api.successor(live, limits, observer, ServedHosts(live.hosts, listeningOn: listening), on: loop)
     }

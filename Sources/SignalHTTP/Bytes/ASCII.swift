@@ -23,6 +23,7 @@ package enum ASCII {
   package static let openBracket: UInt8 = 0x5B
   package static let backslash: UInt8 = 0x5C
   package static let closeBracket: UInt8 = 0x5D
+  package static let underscore: UInt8 = 0x5F
 
   /// The lower case of an upper-case letter; any other byte, also a non-ASCII one, is unchanged.
   @inline(__always)

@@ -8,13 +8,21 @@ final class Acceptor: ConnectionAcceptor {
   /// How the connections of one listener are served.
   struct Entrance {
     let service: HTTPService
-    /// nil where there is no TLS.
-    let tls: TLSContext?
+    let listener: OpenedListener
+    let peers: PeerListener
+  }
+
+  /// Whether a connection that has been counted is served.
+  struct Admission {
+    /// Memory claimed for it; nil when there was none.
+    let memory: Int?
+    /// It is only to be refused.
+    let isRefused: Bool
   }
 
   /// Indexed by the listeners' numbers.
   private let entrances: [Entrance]
-  private let limits: Limits
+  private let configuration: ServerConfiguration
   private let connections: LoopConnections
   private let all: [ConnectionCount]
 
@@ -23,58 +31,98 @@ final class Acceptor: ConnectionAcceptor {
 
   /// - Parameters:
   ///   - listeners: What the server listens on.
+  ///   - configuration: What applies to the accepted connections besides the listeners' own settings.
   ///   - connections: The connections of this loop.
   ///   - all: How many there are on each loop of the server.
   init(
-    handler: any RequestHandler, listeners: [OpenedListener], connections: LoopConnections, all: [ConnectionCount]
+    handler: any RequestHandler, listeners: [OpenedListener], configuration: ServerConfiguration,
+    count: ConnectionCount = ConnectionCount(), all: [ConnectionCount]
   ) {
     self.handler = handler
-    limits = connections.limits
-    entrances = listeners.map { listener in
-      let handler = listener.redirect.map { RedirectHandler(to: $0) } ?? handler
-      let service = HTTPService(handler: handler, limits: connections.limits, isSecured: listener.tls != nil)
-      return Entrance(service: service, tls: listener.tls)
+    self.configuration = configuration
+    entrances = listeners.enumerated().map { number, listener in
+      let service = HTTPService(
+        handler: listener.redirect.map { RedirectHandler(to: $0, orServeBy: handler) } ?? handler,
+        limits: configuration.limits, isSecured: listener.tls != nil, trusted: configuration.trustedProxies,
+        hsts: configuration.hsts)
+      return Entrance(
+        service: service, listener: listener, peers: PeerListener(ListenerID(UInt8(number)), listener.endpoint))
     }
-    self.connections = connections
+    connections = LoopConnections(limits: configuration.limits, observer: configuration.observer, count: count)
     self.all = all
   }
 
   /// Creates an acceptor for new connections; established ones keep their settings.
   func successor(
-    handler: any RequestHandler, listeners: [OpenedListener], limits: Limits,
-    observer: (@Sendable (ServerEvent) -> Void)?
+    handler: any RequestHandler, listeners: [OpenedListener], configuration: ServerConfiguration
   ) -> Acceptor {
     Acceptor(
-      handler: handler, listeners: listeners,
-      connections: LoopConnections(limits: limits, observer: observer, count: connections.count),
-      all: all)
+      handler: handler, listeners: listeners, configuration: configuration, count: connections.count, all: all)
   }
 
   /// The socket has already been counted by the code that chose this loop.
   func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop) {
     let handle = SocketHandle(owning: socket.descriptor)
     let entrance = entrances[Int(socket.listener)]
-    let peer = Peer(socket)
-    var excess = all.reduce(0) { $0 + $1.value } - limits.connections
+    let peer = Peer(socket.peer, of: entrance.peers)
+    guard let admission = admit(peer, entrance, on: loop) else { return connections.count.remove() }
+    guard entrance.listener.awaitsProxyHeader else { return serve(handle, of: peer, entrance, admission, on: loop) }
+    guard configuration.trustedProxies.contains(peer) else {
+      return refuse(peer, because: "it is none of the trusted proxies", admission, on: loop)
+    }
+    do throws(SystemError) {
+      try ProxyHeaderReader.begin(
+        handle, of: peer, timeout: configuration.limits.proxyHeaderTimeout, for: self, entrance, admission, on: loop)
+    } catch {
+      forget(admission, on: loop)
+    }
+  }
+
+  /// Decides whether a connection is served, and claims memory for it; nil when it is closed without a response.
+  private func admit(_ peer: Peer, _ entrance: Entrance, on loop: isolated EventLoop) -> Admission? {
+    var excess = all.reduce(0) { $0 + $1.value } - configuration.limits.connections
     // A connection for which there is no memory is treated as over the limit.
-    let memory = loop.memory.map { $0.takeConnection(isSecured: entrance.tls != nil) } ?? 0
+    let memory = loop.memory.map { $0.takeConnection(isSecured: entrance.listener.tls != nil) } ?? 0
     if memory == nil, let refused = loop.memory?.budget.refusedConnections { excess = max(excess, refused) }
     guard excess <= Self.refusedAtATime, !loop.isDraining else {
       connections.observe(peer)?.tell(.turnedAway)
       loop.memory?.release(input: 0, connection: memory)
-      return connections.count.remove()
+      return nil
     }
-    let session = HTTPSession(entrance.service, isRefusing: excess > 0)
-    do {
+    return Admission(memory: memory, isRefused: excess > 0)
+  }
+
+  /// Makes a connection of a socket on which TLS or a request comes next.
+  func serve(
+    _ handle: consuming SocketHandle, of peer: Peer, _ entrance: Entrance, _ admission: Admission,
+    on loop: isolated EventLoop
+  ) {
+    let session = HTTPSession(entrance.service, isRefusing: admission.isRefused)
+    do throws(SystemError) {
       let connection = try Connection.adopt(
-        Transport(handle, try channel(entrance.tls, on: loop)), of: peer, session: session, connections: connections,
-        gate: handler.gate, memory: memory, on: loop)
+        Transport(handle, try channel(entrance.listener.tls, on: loop)), of: peer, session: session,
+        connections: connections, awaitsCertificate: entrance.listener.asksForCertificates, gate: handler.gate,
+        memory: admission.memory, on: loop)
       // The deadline includes the TLS handshake.
-      connection.setDeadline(after: limits.headTimeout, on: loop)
+      connection.setDeadline(after: configuration.limits.headTimeout, on: loop)
     } catch {
-      loop.memory?.release(input: 0, connection: memory)
-      connections.count.remove()
+      forget(admission, on: loop)
     }
+  }
+
+  /// Ends a connection that does not begin as its listener requires, after its socket has been closed.
+  ///
+  /// - Parameter reason: A phrase for a log; nil when the server itself is the reason.
+  func refuse(
+    _ peer: Peer, because reason: String?, _ admission: Admission, on loop: isolated EventLoop
+  ) {
+    connections.observe(peer)?.tell(reason.map { .proxyRefused(reason: $0) } ?? .turnedAway)
+    forget(admission, on: loop)
+  }
+
+  private func forget(_ admission: Admission, on loop: isolated EventLoop) {
+    loop.memory?.release(input: 0, connection: admission.memory)
+    connections.count.remove()
   }
 
   private func channel(_ context: TLSContext?, on loop: isolated EventLoop) throws(SystemError) -> TLSChannel? {

@@ -29,7 +29,12 @@ final class Connection: LoopMember {
   private var held: HeldOutput?
 
   private let connections: LoopConnections
-  let peer: Peer
+  /// The other end; with its certificate from the end of the handshake on.
+  private(set) var peer: Peer
+  /// Whether the peer may still show a certificate.
+  private var awaitsCertificate: Bool
+  /// Whom a trusted proxy has named as the client of the present WebSocket or stream; nil when it is the peer.
+  private var named: NamedClient?
   /// Holds answers back until they are durable; nil when they may be sent at once.
   private let gate: AnswerGate?
   private(set) var id: ConnectionID
@@ -53,7 +58,14 @@ final class Connection: LoopMember {
   /// Since when the session's time is suspended.
   private var blockedSince: UInt64 = 0
   /// Reports events of this connection to the observer; nil costs nothing.
-  let observation: Observation?
+  private(set) var observation: Observation?
+
+  /// The client of a request, apart from the connection: few have one.
+  private final class NamedClient {
+    let peer: Peer
+
+    init(_ peer: Peer) { self.peer = peer }
+  }
 
   var descriptor: Int32 { transport.descriptor }
   var limits: Limits { connections.limits }
@@ -62,18 +74,22 @@ final class Connection: LoopMember {
   /// Whether output has to wait.
   var isBlocked: Bool { isFull || held != nil }
   var isOpen: Bool { state == .open }
+  /// The client of the present session: the peer, or whom it has named.
+  var client: Peer { named?.peer ?? peer }
   /// The peer has ended its side; data that it sent before may not have been received yet.
   var peerIsEnding: Bool { isEnding || peerHasEnded }
 
   /// Takes over an accepted socket, which has been counted, and registers it; on failure the socket is closed.
   ///
-  /// - Parameter ownBytes: Memory claimed for it on the loop, released at its end.
+  /// - Parameters:
+  ///   - awaitsCertificate: Whether the peer has been asked for one.
+  ///   - ownBytes: Memory claimed for it on the loop, released at its end.
   static func adopt(
     _ transport: consuming Transport, of peer: Peer, session: any Session, connections: LoopConnections,
-    gate: AnswerGate? = nil, memory ownBytes: Int? = 0, on loop: isolated EventLoop
+    awaitsCertificate: Bool = false, gate: AnswerGate? = nil, memory ownBytes: Int? = 0, on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
     if peer.isRemote { transport.disableNagle() }
-    let connection = Connection(transport, peer, session, connections, gate, ownBytes)
+    let connection = Connection(transport, peer, session, connections, awaitsCertificate, gate, ownBytes)
     connection.id = try loop.add(connection)
     connection.observation?.tell(.opened)
     return connection
@@ -81,8 +97,9 @@ final class Connection: LoopMember {
 
   private init(
     _ transport: consuming Transport, _ peer: Peer, _ session: any Session, _ connections: LoopConnections,
-    _ gate: AnswerGate?, _ ownBytes: Int?
+    _ awaitsCertificate: Bool, _ gate: AnswerGate?, _ ownBytes: Int?
   ) {
+    self.awaitsCertificate = awaitsCertificate
     self.ownBytes = ownBytes
     self.gate = gate
     observation = connections.observe(peer)
@@ -196,6 +213,7 @@ final class Connection: LoopMember {
       // Unless the peer's end is already queued: that is not reported again.
       if isDrained && !isEnding { isReadable = false }
       guard count > 0 else { return Transport.handshakeCost }
+      if awaitsCertificate { identify() }
       // The bytes just received, in the loop's buffer, which is not modified while the session reads them.
       let bytes = unsafe UnsafeMutableBufferPointer<UInt8>(
         rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])
@@ -218,6 +236,12 @@ final class Connection: LoopMember {
       abort(on: loop)
     }
     return 0
+  }
+
+  /// Reads the certificate of the peer, whose first bytes come behind the handshake.
+  private func identify() {
+    awaitsCertificate = false
+    if let certificate = transport.clientCertificate { peer = peer.showing(certificate) }
   }
 
   /// Continues with the input later in this turn.
@@ -351,8 +375,13 @@ final class Connection: LoopMember {
   /// Switches the connection to another protocol.
   ///
   /// The new session gets what has been received and not consumed.
-  func become(_ session: any Session) {
+  ///
+  /// - Parameter client: The client of that session; nil when it is the peer.
+  func become(_ session: any Session, of client: Peer? = nil) {
     self.session = session
+    guard client != nil || named != nil else { return }
+    named = client.map { NamedClient($0) }
+    observation = connections.observe(self.client)
   }
 
   /// The session stops waiting (its answer came from elsewhere): continue with the input.

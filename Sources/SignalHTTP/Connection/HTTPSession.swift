@@ -5,15 +5,30 @@ final class HTTPService {
   let handler: any RequestHandler
   let limits: Limits
   let clock: ResponseClock
+  private let trusted: TrustedProxies
   /// One for all connections: its table of fields keeps its capacity.
   var parser: RequestHeadParser
 
-  /// - Parameter isSecured: The requests come over TLS.
-  init(handler: any RequestHandler, limits: Limits, isSecured: Bool) {
+  /// - Parameters:
+  ///   - isSecured: The requests come over TLS.
+  ///   - trusted: Those whose word about their clients counts.
+  ///   - hsts: How long browsers shall use nothing but TLS; nil tells them nothing.
+  init(
+    handler: any RequestHandler, limits: Limits, isSecured: Bool, trusted: TrustedProxies, hsts: Duration?
+  ) {
     self.handler = handler
     self.limits = limits
-    clock = ResponseClock(isSecured: isSecured)
+    self.trusted = trusted
+    clock = ResponseClock(hsts: hsts)
     parser = RequestHeadParser(limits: limits.http, isSecured: isSecured)
+  }
+
+  /// The client of a request: the peer or, where that is a trusted proxy, whom it names.
+  func client(of head: borrowing RequestHead, from peer: Peer) throws(HTTPParseError) -> Peer {
+    guard head.namesClient, trusted.contains(peer), let client = try ForwardedClient(head, trusting: trusted) else {
+      return peer
+    }
+    return peer.naming(client)
   }
 }
 
@@ -34,6 +49,7 @@ final class HTTPSession: Session {
   /// A request whose answer comes later.
   private struct Awaited {
     let request: HTTPRequest
+    let client: Peer
     /// From the response that the handler has begun to prepare.
     let commonFields: [UInt8]
     /// nil when the answer comes from elsewhere, or after its timeout.
@@ -58,6 +74,12 @@ final class HTTPSession: Session {
     fileprivate let service: HTTPService
     /// Continues counting, so that a responder of an earlier request cannot answer a later one.
     fileprivate let sequence: UInt32
+  }
+
+  /// The session that takes over from this one.
+  private struct Successor {
+    let session: any Session
+    let client: Peer
   }
 
   /// Creates a session for the requests after a stream.
@@ -100,7 +122,7 @@ final class HTTPSession: Session {
     // The bytes are neither moved nor modified during this call.
     let view = unsafe bytes.withUnsafeBufferPointer { unsafe ByteView(UnsafeRawBufferPointer($0)) }
     var position = 0
-    var next: (any Session)?
+    var next: Successor?
     var needsMore = false
     while next == nil, takesInput, !needsMore, output.count + connection.backlog <= service.limits.highWaterMark {
       let before = position
@@ -121,7 +143,7 @@ final class HTTPSession: Session {
   private func step(
     _ view: ByteView, _ position: inout Int, _ output: inout [UInt8], _ connection: Connection,
     on loop: isolated EventLoop
-  ) -> (any Session)? {
+  ) -> Successor? {
     let rest = view[position..<view.count]
     do throws(HTTPParseError) {
       switch phase {
@@ -139,8 +161,9 @@ final class HTTPSession: Session {
           phase = .body(request, collector)
           return nil
         }
-        return request.withHead { head in
-          collector.bytes.withView { handle(head, $0, &output, connection, on: loop) }
+        return try request.withHead { (head) throws(HTTPParseError) in
+          let client = try service.client(of: head, from: connection.peer)
+          return collector.bytes.withView { handle(head, $0, of: client, &output, connection, on: loop) }
         }
       case .waiting: return nil
       }
@@ -153,66 +176,72 @@ final class HTTPSession: Session {
   private func begin(
     _ head: borrowing RequestHead, _ view: ByteView, _ position: inout Int, _ output: inout [UInt8],
     _ connection: Connection, on loop: isolated EventLoop
-  ) throws(HTTPParseError) -> (any Session)? {
+  ) throws(HTTPParseError) -> Successor? {
     if head.knownMethod == .connect { throw .unsupportedTunnel }
+    let client = try service.client(of: head, from: connection.peer)
     var collector: BodyCollector
     switch head.framing {
-    case .none: return handle(head, view[0..<0], &output, connection, on: loop)
+    case .none: return handle(head, view[0..<0], of: client, &output, connection, on: loop)
     case .sized(let length):
       if length > service.limits.http.bodyBytes { throw .bodyTooLarge }
       if view.count - position >= length {
         let body = view[position..<position + length]
         position += length
-        return handle(head, body, &output, connection, on: loop)
+        return handle(head, body, of: client, &output, connection, on: loop)
       }
       collector = BodyCollector(sized: length)
     case .chunked: collector = BodyCollector()
     }
     if head.expectsContinue, position == view.count {
-      if refusesByHead(head, &output, connection, on: loop) { return nil }
+      if refusesByHead(head, of: client, &output, connection, on: loop) { return nil }
       output.appendContinue()
     }
     guard try collector.take(view, &position, service.limits.http) else {
       phase = .body(HTTPRequest(copying: head, body: []), collector)
       return nil
     }
-    return collector.bytes.withView { handle(head, $0, &output, connection, on: loop) }
+    return collector.bytes.withView { handle(head, $0, of: client, &output, connection, on: loop) }
   }
 
   private func handle(
-    _ head: borrowing RequestHead, _ body: ByteView, _ output: inout [UInt8], _ connection: Connection,
-    on loop: isolated EventLoop
-  ) -> (any Session)? {
+    _ head: borrowing RequestHead, _ body: ByteView, of client: Peer, _ output: inout [UInt8],
+    _ connection: Connection, on loop: isolated EventLoop
+  ) -> Successor? {
     sequence &+= 1
     let written = output.count
     var lent: [UInt8] = []
     swap(&lent, &output)
     var response = ResponseWriter(
-      appendingTo: consume lent, for: head, mayKeepAlive: !loop.isDraining && !isRefusing, service.clock)
+      appendingTo: consume lent, for: head, mayKeepAlive: !loop.isDraining && !isRefusing,
+      isSecured: client.isSecured, service.clock)
     defer { output = response.output }
     if isRefusing {
       response.refuse(
         .serviceUnavailable, code: "too_many_connections", detail: "The server has as many connections as it may.",
         isTemporary: true)
-      tell(of: response, head, connection)
+      tell(of: response, head, client, connection)
       isClosing = true
       return nil
     }
-    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: connection.peer)
+    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: client)
     switch service.handler.handle(head, body, &response, responder, on: loop) {
     case .answered:
       assert(response.output.count > written, "a handler said that it had answered, and had not")
-      tell(of: response, head, connection)
+      tell(of: response, head, client, connection)
       if !response.keepsAlive { isClosing = true }
       return nil
     case .later:
       phase = .waiting(
-        Awaited(request: HTTPRequest(copying: head, body: []), commonFields: response.commonFields, wait: nil))
+        Awaited(
+          request: HTTPRequest(copying: head, body: []), client: client, commonFields: response.commonFields, wait: nil)
+      )
       connection.setDeadline(after: service.limits.responseTimeout, on: loop)
       return nil
     case .wait(let wait, let time):
       phase = .waiting(
-        Awaited(request: HTTPRequest(copying: head, body: []), commonFields: response.commonFields, wait: wait))
+        Awaited(
+          request: HTTPRequest(copying: head, body: []), client: client, commonFields: response.commonFields, wait: wait
+        ))
       // The end of such a peer has been reported already; it may still read an answer.
       let isOver = connection.peerIsEnding || loop.isDraining
       connection.setDeadline(after: isOver ? .zero : time, on: loop)
@@ -221,19 +250,22 @@ final class HTTPSession: Session {
       switch WebSocketHandshake.answer(UpgradeRequest(head), offering: subprotocols) {
       case .accept(let key, let subprotocol):
         response.switchToWebSocket(acceptKey: key, subprotocol: subprotocol)
-        return WebSocket(on: connection, handler: handler, acceptsBinary: acceptsBinary, loop: loop)
+        return Successor(
+          session: WebSocket(on: connection, handler: handler, acceptsBinary: acceptsBinary, loop: loop),
+          client: client)
       case .refuse(let refusal):
         response.refuse(refusal)
-        tell(of: response, head, connection)
+        tell(of: response, head, client, connection)
         if !response.keepsAlive { isClosing = true }
         return nil
       }
     case .eventStream(let handler):
       let isChunked = response.canChunk
       response.endAsStream()
-      return EventStream(
+      let stream = EventStream(
         on: connection, handler: handler, isChunked: isChunked,
         continuation: response.keepsAlive ? Continuation(service: service, sequence: sequence) : nil)
+      return Successor(session: stream, client: client)
     }
   }
 
@@ -242,25 +274,27 @@ final class HTTPSession: Session {
   /// The connection ends, because a client that has been refused need not send the body that it has announced (RFC 9110
   /// §10.1.1).
   private func refusesByHead(
-    _ head: borrowing RequestHead, _ output: inout [UInt8], _ connection: Connection, on loop: isolated EventLoop
+    _ head: borrowing RequestHead, of client: Peer, _ output: inout [UInt8], _ connection: Connection,
+    on loop: isolated EventLoop
   ) -> Bool {
     if isRefusing {
-      _ = handle(head, head.bytes[0..<0], &output, connection, on: loop)
+      _ = handle(head, head.bytes[0..<0], of: client, &output, connection, on: loop)
       return true
     }
     var lent: [UInt8] = []
     swap(&lent, &output)
-    var response = ResponseWriter(appendingTo: consume lent, for: head, mayKeepAlive: false, service.clock)
-    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: connection.peer)
+    var response = ResponseWriter(
+      appendingTo: consume lent, for: head, mayKeepAlive: false, isSecured: client.isSecured, service.clock)
+    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: client)
     isClosing = service.handler.refusesByHead(head, &response, responder, on: loop)
-    if isClosing { tell(of: response, head, connection) }
+    if isClosing { tell(of: response, head, client, connection) }
     output = response.output
     return isClosing
   }
 
-  private func begin(_ next: any Session, _ connection: Connection, on loop: isolated EventLoop) {
-    connection.become(next)
-    switch next {
+  private func begin(_ next: Successor, _ connection: Connection, on loop: isolated EventLoop) {
+    connection.become(next.session, of: next.client.isForwarded ? next.client : nil)
+    switch next.session {
     case let socket as WebSocket: socket.open(on: loop)
     case let stream as EventStream:
       stream.open(on: loop)
@@ -275,12 +309,13 @@ final class HTTPSession: Session {
 
   /// Reports an answer that is a refusal to the observer.
   private func tell(
-    of response: borrowing ResponseWriter, _ head: borrowing RequestHead, _ connection: Connection
+    of response: borrowing ResponseWriter, _ head: borrowing RequestHead, _ client: Peer, _ connection: Connection
   ) {
     guard response.status >= 400, let observation = connection.observation else { return }
     observation.tell(
       .refused(
-        method: "\(head.method)", path: head.path.string, status: response.status, code: response.problemCode))
+        method: "\(head.method)", path: head.path.string, status: response.status, code: response.problemCode),
+      of: client)
   }
 
   /// Reports a refusal of a request that could not be read, or came too late.
@@ -291,7 +326,8 @@ final class HTTPSession: Session {
   private func refuse(_ error: HTTPParseError, _ output: inout [UInt8], _ connection: Connection) {
     var lent: [UInt8] = []
     swap(&lent, &output)
-    var response = ResponseWriter(appendingTo: consume lent, service.clock)
+    var response = ResponseWriter(
+      appendingTo: consume lent, isSecured: connection.peer.isSecured, service.clock)
     response.refuse(error)
     tell(of: response, connection)
     output = response.output
@@ -308,10 +344,10 @@ final class HTTPSession: Session {
     phase = .head
     let response = awaited.request.withHead { head in
       var response = ResponseWriter(
-        appendingTo: loop.takeScratch(), for: head, mayKeepAlive: !loop.isDraining, service.clock,
-        commonFields: awaited.commonFields)
+        appendingTo: loop.takeScratch(), for: head, mayKeepAlive: !loop.isDraining,
+        isSecured: awaited.client.isSecured, service.clock, commonFields: awaited.commonFields)
       write(head, &response)
-      tell(of: response, head, connection)
+      tell(of: response, head, awaited.client, connection)
       return response
     }
     connection.sendAnswerNow(response.output, on: loop)
@@ -367,7 +403,8 @@ final class HTTPSession: Session {
   private func refuseLate(
     _ status: HTTPStatus, _ code: String, _ detail: String, _ connection: Connection, on loop: isolated EventLoop
   ) {
-    var response = ResponseWriter(appendingTo: loop.takeScratch(), service.clock)
+    var response = ResponseWriter(
+      appendingTo: loop.takeScratch(), isSecured: connection.peer.isSecured, service.clock)
     response.refuse(status, code: code, detail: detail, isTemporary: true)
     tell(of: response, connection)
     isClosing = true

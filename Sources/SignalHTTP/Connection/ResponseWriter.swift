@@ -14,16 +14,19 @@ struct ResponseWriter {
   private let isHead: Bool
   private let minorVersion: UInt8
   private let clock: ResponseClock
+  private let isSecured: Bool
   private var head: ResponseHeadWriter?
   /// Field lines that go into every response to this request.
   private(set) var commonFields: [UInt8] = []
 
+  /// - Parameter isSecured: Whether the client speaks `https`.
   init(
-    appendingTo output: consuming [UInt8], for head: borrowing RequestHead, mayKeepAlive: Bool, _ clock: ResponseClock,
-    commonFields: [UInt8] = []
+    appendingTo output: consuming [UInt8], for head: borrowing RequestHead, mayKeepAlive: Bool, isSecured: Bool,
+    _ clock: ResponseClock, commonFields: [UInt8] = []
   ) {
     self.output = output
     self.clock = clock
+    self.isSecured = isSecured
     keepsAlive = head.keepsAlive && mayKeepAlive
     isHead = head.knownMethod == .head
     minorVersion = head.minorVersion
@@ -31,9 +34,10 @@ struct ResponseWriter {
   }
 
   /// Begins the response to bytes that could not be parsed as a request: the connection ends with it.
-  init(appendingTo output: consuming [UInt8], _ clock: ResponseClock) {
+  init(appendingTo output: consuming [UInt8], isSecured: Bool, _ clock: ResponseClock) {
     self.output = output
     self.clock = clock
+    self.isSecured = isSecured
     keepsAlive = false
     isHead = false
     minorVersion = 1
@@ -62,7 +66,7 @@ struct ResponseWriter {
   // MARK: Step by step
 
   mutating func begin(_ status: HTTPStatus) {
-    head = clock.begin(status, to: &output)
+    head = clock.begin(status, isSecured: isSecured, to: &output)
     self.status = Int(status.code)
     if !commonFields.isEmpty { output.append(contentsOf: commonFields) }
   }
@@ -146,10 +150,11 @@ struct ResponseWriter {
   }
 }
 
-/// Fields common to all responses of a loop over one kind of transport: `Date`, and security fields for browsers.
+/// Fields common to all responses of a listener's connections on a loop: `Date`, and security fields for browsers.
 final class ResponseClock {
   private var date = DateField()
-  private let isSecured: Bool
+  /// The line that RFC 6797 §6.1 defines; empty when browsers are told nothing.
+  private let hsts: [UInt8]
 
   /// Responses are data: browsers must not interpret them as a page, run scripts in them, put them in a frame, or
   /// reveal their address to others (Fetch Standard, "X-Content-Type-Options"; CSP Level 3; Referrer Policy).
@@ -162,14 +167,18 @@ final class ResponseClock {
 
     """
 
-  /// - Parameter isSecured: Whether the responses are sent over TLS.
-  init(isSecured: Bool) { self.isSecured = isSecured }
+  /// - Parameter hsts: How long browsers shall use nothing but TLS; nil tells them nothing.
+  init(hsts: Duration?) {
+    self.hsts =
+      hsts.map { Array("Strict-Transport-Security: max-age=\($0.components.seconds)\r\n".utf8) } ?? []
+  }
 
-  func begin(_ status: HTTPStatus, to output: inout [UInt8]) -> ResponseHeadWriter {
+  /// - Parameter isSecured: Whether the client speaks `https`: in the clear the field means nothing (RFC 6797 §8.1).
+  func begin(_ status: HTTPStatus, isSecured: Bool, to output: inout [UInt8]) -> ResponseHeadWriter {
     let head = ResponseHeadWriter(status, date: &date, second: wallClockSeconds(), to: &output)
     output.append(Self.guards)
-    // For a year (RFC 6797 §6.1). Browsers heed it only when they trust the certificate.
-    if isSecured { head.field("Strict-Transport-Security", "max-age=31536000", to: &output) }
+    // Browsers heed it only when they trust the certificate.
+    if isSecured { output.append(contentsOf: hsts) }
     return head
   }
 }

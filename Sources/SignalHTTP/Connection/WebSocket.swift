@@ -70,8 +70,8 @@ public final class WebSocket: Session {
   /// Identifies this WebSocket for other threads, without keeping it alive.
   public var handle: WebSocketHandle { WebSocketHandle(loop: loop, id: connection.id) }
 
-  /// The other end, and the listener that accepted the connection.
-  public var peer: Peer { connection.peer }
+  /// The client, and the listener that accepted the connection.
+  public var peer: Peer { connection.client }
 
   /// Bytes that wait to be taken by the system.
   public var backlog: Int { connection.backlog + collected.count }

@@ -109,6 +109,10 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
   case malformedEntityTag = "malformed_entity_tag"
   /// `Origin` is neither `null` nor scheme, host and port.
   case malformedOrigin = "malformed_origin"
+  /// What counts of a trusted proxy's `Forwarded`, `X-Forwarded-For` or `X-Forwarded-Proto` is malformed.
+  case malformedForwarding = "malformed_forwarding"
+  /// `Forwarded` and the older fields of a trusted proxy name different clients.
+  case contradictoryForwarding = "contradictory_forwarding"
 
   // RFC 3986, and the form encoding of queries.
 
@@ -211,6 +215,9 @@ extension HTTPParseError: CustomStringConvertible {
     case .malformedMediaType: "Content-Type is not a media type (RFC 9110 §8.3.1)."
     case .malformedEntityTag: "An entity tag is not a quoted string, with W/ before it or without (RFC 9110 §8.8.3)."
     case .malformedOrigin: "Origin is neither null nor scheme, host and port (RFC 6454 §7.1)."
+    case .malformedForwarding: "What the proxy says of the client does not follow its grammar (RFC 7239 §4)."
+    case .contradictoryForwarding:
+      "Forwarded and X-Forwarded-For name different clients: a proxy has to set both or remove one (RFC 7239 §7.4)."
     case .malformedPercentEncoding: "A percent sign is not followed by two hexadecimal digits (RFC 3986 §2.1)."
     case .malformedUTF8: "Percent-decoded text is not UTF-8 (RFC 3629 §3)."
     }

@@ -17,6 +17,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
   case contentType
   case cookie
   case expect
+  case forwarded
   case host
   case ifMatch
   case ifModifiedSince
@@ -35,6 +36,8 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
   case trailer
   case transferEncoding
   case upgrade
+  case xForwardedFor
+  case xForwardedProto
 
   /// The name in lower case.
   package var name: StaticString {
@@ -52,6 +55,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     case .contentType: "content-type"
     case .cookie: "cookie"
     case .expect: "expect"
+    case .forwarded: "forwarded"
     case .host: "host"
     case .ifMatch: "if-match"
     case .ifModifiedSince: "if-modified-since"
@@ -70,6 +74,8 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     case .trailer: "trailer"
     case .transferEncoding: "transfer-encoding"
     case .upgrade: "upgrade"
+    case .xForwardedFor: "x-forwarded-for"
+    case .xForwardedProto: "x-forwarded-proto"
     }
   }
 
@@ -95,6 +101,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
       self.init(.ifMatch, if: name.equalsIgnoringCase("if-match"))
     case (8, UInt8(ascii: "i")):
       self.init(.ifRange, if: name.equalsIgnoringCase("if-range"))
+    case (9, UInt8(ascii: "f")): self.init(.forwarded, if: name.equalsIgnoringCase("forwarded"))
     case (10, UInt8(ascii: "c")): self.init(.connection, if: name.equalsIgnoringCase("connection"))
     case (10, UInt8(ascii: "k")): self.init(.keepAlive, if: name.equalsIgnoringCase("keep-alive"))
     case (12, UInt8(ascii: "c")): self.init(.contentType, if: name.equalsIgnoringCase("content-type"))
@@ -107,10 +114,12 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     case (13, UInt8(ascii: "l")): self.init(.lastEventID, if: name.equalsIgnoringCase("last-event-id"))
     case (14, UInt8(ascii: "c")): self.init(.contentLength, if: name.equalsIgnoringCase("content-length"))
     case (15, UInt8(ascii: "a")): self.init(.acceptEncoding, if: name.equalsIgnoringCase("accept-encoding"))
+    case (15, UInt8(ascii: "x")): self.init(.xForwardedFor, if: name.equalsIgnoringCase("x-forwarded-for"))
     case (16, UInt8(ascii: "c")): self.init(.contentEncoding, if: name.equalsIgnoringCase("content-encoding"))
     case (17, UInt8(ascii: "i")): self.init(.ifModifiedSince, if: name.equalsIgnoringCase("if-modified-since"))
     case (17, UInt8(ascii: "s")): self.init(.secWebSocketKey, if: name.equalsIgnoringCase("sec-websocket-key"))
     case (17, UInt8(ascii: "t")): self.init(.transferEncoding, if: name.equalsIgnoringCase("transfer-encoding"))
+    case (17, UInt8(ascii: "x")): self.init(.xForwardedProto, if: name.equalsIgnoringCase("x-forwarded-proto"))
     case (19, UInt8(ascii: "i")): self.init(.ifUnmodifiedSince, if: name.equalsIgnoringCase("if-unmodified-since"))
     case (21, UInt8(ascii: "s")): self.init(.secWebSocketVersion, if: name.equalsIgnoringCase("sec-websocket-version"))
     case (22, UInt8(ascii: "s")):

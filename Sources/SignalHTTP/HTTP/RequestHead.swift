@@ -41,8 +41,6 @@ package struct RequestHead: ~Copyable {
   package var host: ByteView { bytes[index.host.range] }
   /// The port of the host; nil when it is the scheme's default.
   package var port: UInt16? { index.port }
-  /// Whether the request came over TLS.
-  package var isSecured: Bool { index.isSecured }
   /// 0 or 1.
   package var minorVersion: UInt8 { index.minorVersion }
 
@@ -64,6 +62,11 @@ package struct RequestHead: ~Copyable {
   // MARK: Fields
 
   package func has(_ field: KnownField) -> Bool { index.present & field.bit != 0 }
+
+  /// Whether there are fields in which a proxy names its client.
+  var namesClient: Bool {
+    index.present & (KnownField.forwarded.bit | KnownField.xForwardedFor.bit | KnownField.xForwardedProto.bit) != 0
+  }
 
   /// The value of the first line of a field, without white space around it; nil when there is none.
   package subscript(field: KnownField) -> ByteView? {

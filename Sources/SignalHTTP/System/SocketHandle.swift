@@ -79,6 +79,15 @@ struct SocketHandle: ~Copyable {
     }
   }
 
+  /// Copies what has arrived, and leaves it to be received; nil when there is nothing.
+  func peek(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    while true {
+      let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_PEEK))
+      if count < 0, errno == EINTR { continue }
+      return count > 0 ? count : nil
+    }
+  }
+
   func send(_ bytes: UnsafeRawBufferPointer) -> TransferOutcome {
     outcome { unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
   }

@@ -11,8 +11,8 @@ package struct MadeCertificate: Sendable {
   package enum Purpose: Sendable {
     /// A server with these names: DNS names and IP addresses.
     case server([String])
-    /// A client.
-    case client
+    /// A client with these names, each with its kind: `URI:spiffe://example.org/a`, `email:a@example.org`, `DNS:a.example`.
+    case client([String])
     /// A certificate authority.
     case authority
   }
@@ -28,13 +28,17 @@ package struct MadeCertificate: Sendable {
     subject: String, for purpose: Purpose, days: Int, isRSA: Bool = false, signedBy issuer: MadeCertificate? = nil
   ) {
     var names: String?
+    var isClient = false
     var signedDays = days
     switch purpose {
     case .server(let all):
       // A comma would separate names.
       guard !all.isEmpty, !all.contains(where: { $0.contains(",") }) else { return nil }
       names = all.map { Self.isAddress($0) ? "IP:\($0)" : "DNS:\($0)" }.joined(separator: ",")
-    case .client: break
+    case .client(let all):
+      guard !all.contains(where: { $0.contains(",") }) else { return nil }
+      names = all.isEmpty ? nil : all.joined(separator: ",")
+      isClient = true
     case .authority: signedDays = -days
     }
     let issuerText = issuer.map { String(decoding: $0.pem, as: UTF8.self) }
@@ -42,7 +46,7 @@ package struct MadeCertificate: Sendable {
     let pem = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
       unsafe buffer.withMemoryRebound(to: CChar.self) { text in
         count = unsafe ctls_make_certificate(
-          subject, names, Int32(signedDays), isRSA ? 1 : 0, issuerText, text.baseAddress, text.count)
+          subject, names, isClient ? 1 : 0, Int32(signedDays), isRSA ? 1 : 0, issuerText, text.baseAddress, text.count)
       }
     }
     guard !pem.isEmpty else { return nil }

@@ -63,6 +63,9 @@ import Glibc
   /// Whether the handshake is complete.
   var isEstablished: Bool { unsafe ctls_is_established(channel) != 0 }
 
+  /// The verified certificate of the client, once the handshake is complete; nil when it has shown none.
+  var clientCertificate: ClientCertificate? { unsafe ClientCertificate(of: channel) }
+
   /// Why the channel has failed.
   var reason: String {
     if isPlain { return "a request without TLS" }

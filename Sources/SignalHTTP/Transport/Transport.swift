@@ -27,6 +27,9 @@ struct Transport: ~Copyable {
   /// Whether bytes can be sent: no handshake has to be completed first.
   var isEstablished: Bool { tls?.isEstablished ?? true }
 
+  /// The verified certificate of the client, once the handshake is complete; nil when it has shown none.
+  var clientCertificate: ClientCertificate? { tls?.clientCertificate }
+
   func disableNagle() { socket.disableNagle() }
 
   /// Starts the handshake on a client with TLS; does nothing otherwise.

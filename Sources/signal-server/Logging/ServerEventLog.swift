@@ -21,6 +21,7 @@ struct ServerEventLog {
     case .closed: ("connection closed", [])
     case .turnedAway: ("connection turned away", [])
     case .handshakeFailed(let reason): ("no TLS", [("reason", reason)])
+    case .proxyRefused(let reason): ("no proxy", [("reason", reason)])
     case .refused(let method, let path, let status, let code):
       (
         "request refused",

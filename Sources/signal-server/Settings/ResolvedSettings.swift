@@ -199,6 +199,10 @@ struct ResolvedSettings: Equatable, Sendable {
     if tls.client.certificate != .none, tls.client.ca.isEmpty {
       throw error("tls.client-certificate", "needs tls.client-ca, the authorities that sign them")
     }
+    if settings.trustedProxies.isEmpty, let listener = settings.listeners.first(where: \.proxyProtocol) {
+      throw error(
+        "listen", "has proxy-protocol for \(listener.endpoint), which nobody may speak: set trusted-proxies")
+    }
     if let listener = settings.listeners.first(where: { $0.endpoint.isSecured && $0.tls == nil }) {
       throw error("listen", "has \(listener.endpoint), which needs a certificate: set tls.certificates")
     }

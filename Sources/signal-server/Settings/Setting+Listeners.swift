@@ -38,7 +38,7 @@ extension ListenerConfiguration {
     "url": "a URL such as http://127.0.0.1:8080, https://[::]:8443 or unix:/run/signal/socket",
     "mode": "permissions such as 0660", "certificates": "a list of files", "keys": "a list of files",
     "client-ca": "a file", "client-certificate": "one of none, optional, required",
-    "redirect": "an origin such as https://live.example",
+    "redirect": "an origin such as https://live.example", "proxy-protocol": "true or false",
   ]
 
   /// Reads one group of a file.
@@ -98,6 +98,10 @@ extension ListenerConfiguration {
       guard case .tcp = endpoint else { throw error("redirect", "is for http URLs only") }
       redirect = text
     }
+    if let text = given["proxy-protocol"]?.texts[0] {
+      guard text == "true" || text == "false" else { throw wrong("proxy-protocol") }
+      proxyProtocol = text == "true"
+    }
   }
 
   /// The values of a name in a group.
@@ -141,6 +145,7 @@ extension ListenerConfiguration {
       if tls.clientCertificates != .none { members.append("client-certificate: \(tls.clientCertificates.rawValue)") }
     }
     if let redirect { members.append("redirect: \"\(redirect)\"") }
+    if proxyProtocol { members.append("proxy-protocol: true") }
     return "{\(members.joined(separator: ", "))}"
   }
 }

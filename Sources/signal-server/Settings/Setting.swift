@@ -233,7 +233,7 @@ extension Setting {
     return !host.isEmpty && host.allSatisfy((letters + digits + ".-_").contains)
   }
 
-  private init<Value>(
+  init<Value>(
     _ name: String, _ field: Field<Value>, _ expected: String, _ summary: String,
     read: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
   ) {

@@ -15,6 +15,8 @@ struct Settings: Equatable, Sendable {
   var port = Int(ServerConfiguration.defaultPort)
   /// Instead of host and port: where to listen, and how.
   var listen: [ListenerConfiguration] = []
+  /// Who may say whom they serve.
+  var trustedProxies = ServerConfiguration().trustedProxies
   var tls = TLS()
   var loops = ServerConfiguration().loops
   /// Bytes of memory that the process may have; 0 for three quarters of what there is.
@@ -51,6 +53,8 @@ struct Settings: Equatable, Sendable {
     var keys: [String] = []
     var client = Client()
     var profile = TLSConfiguration.Profile.intermediate
+    /// How long browsers shall use nothing else; zero makes them forget it, nil says nothing.
+    var hsts = ServerConfiguration().hsts
 
     /// Certificates of clients.
     struct Client: Equatable, Sendable {
@@ -125,7 +129,12 @@ struct Settings: Equatable, Sendable {
   }
 
   /// What a server is made with; the program adds its observers.
-  var server: ServerConfiguration { ServerConfiguration(listeners: listeners, loops: loops, limits: limits) }
+  var server: ServerConfiguration {
+    var server = ServerConfiguration(listeners: listeners, loops: loops, limits: limits)
+    server.trustedProxies = trustedProxies
+    server.hsts = tls.hsts
+    return server
+  }
 
   /// The same with the limits that follow from the memory that there is.
   func within(available: Int) -> Settings {
@@ -155,6 +164,8 @@ extension Settings {
     .hosts("hosts", \.live.hosts, "names besides those listened on under which the server answers"),
     .origins("origins", \.live.origins, "web origins besides the server's own that may use it"),
 
+    .proxies("trusted-proxies", \.trustedProxies, "proxies that may say whom they serve: addresses, blocks, unix"),
+
     .flag("access.open", \.access.open, "whoever reaches the server may do everything, also from other machines"),
     .condition("access.admin", \.access.admin, "who may do everything"),
     .accessRules("access.rules", \.access.rules, "who else may do what"),
@@ -167,6 +178,7 @@ extension Settings {
     .file("tls.client-ca", \.tls.client.ca, "authorities that sign certificates of clients").untilRestart,
     .choice("tls.client-certificate", \.tls.client.certificate, "whether clients show certificates").untilRestart,
     .choice("tls.profile", \.tls.profile, "TLS 1.2 and 1.3, or 1.3 alone (modern)").untilRestart,
+    .hsts("tls.hsts", \.tls.hsts, .zero ... .seconds(3660 * 86_400), "how long browsers shall use nothing but TLS"),
 
     .choice("log.level", \.log.level, "least severe event to log"),
     .choice("log.format", \.log.format, "lines for people, or JSON objects").untilRestart,
@@ -183,6 +195,9 @@ extension Settings {
     ),
     .bytes("http.trailer-bytes", \.limits.http.trailerBytes, 0...1 << 20, "trailer section of a body (431)"),
     .duration("http.head-timeout", \.limits.headTimeout, anyTimeout, "from the first byte of a head to its last (408)"),
+    .duration(
+      "http.proxy-header-timeout", \.limits.proxyHeaderTimeout, anyTimeout,
+      "for the header of the PROXY protocol, where a listener takes one"),
     .duration("http.body-timeout", \.limits.bodyTimeout, anyTimeout, "between two arrivals of a request's body (408)"),
     .duration("http.keep-alive-timeout", \.limits.keepAliveTimeout, anyTimeout, "between two requests on a connection"),
     .duration(

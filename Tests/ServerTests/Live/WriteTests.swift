@@ -111,7 +111,7 @@ struct WriteTests {
     var attempts = 0
     var code: Problem.Code?
     do throws(Problem) {
-      _ = try commands.update("a", .any, filter: nil, as: Caller(holder: nil)) { _, _ in
+      _ = try commands.update("a", .any, filter: nil, as: Caller(peer: nil, holder: nil)) { _, _ in
         attempts += 1
         // Somebody else is always faster.
         _ = try? store.set("a", JSONText(attempts))

@@ -198,8 +198,8 @@ struct TLSTests {
 
   @Test func `clients without a good certificate are refused where one is required`() throws {
     let authority = try #require(MadeCertificate(subject: "devices", for: .authority, days: 1))
-    let device = try #require(MadeCertificate(subject: "sensor-1", for: .client, days: 1, signedBy: authority))
-    let stranger = try #require(MadeCertificate(subject: "sensor-1", for: .client, days: 1))
+    let device = try #require(MadeCertificate(subject: "sensor-1", for: .client([]), days: 1, signedBy: authority))
+    let stranger = try #require(MadeCertificate(subject: "sensor-1", for: .client([]), days: 1))
     var tls = configuration(certificate)
     tls.clientAuthorities = TestCertificate.write(authority.pem)
     func status(_ certificate: MadeCertificate?, _ clients: TLSConfiguration.ClientCertificates) throws -> Int {
