@@ -104,7 +104,7 @@ private struct HeadFacts: Equatable {
     _ = try? head.entityTags(in: .ifMatch, contain: ByteView("\"ab\""), by: .strong)
     _ = try? head.entityTags(in: .ifNoneMatch, contain: nil, by: .weak)
     if let origin = head[.origin], let parsed = try? Origin(origin) {
-      _ = parsed.matches(host: head.host, port: head.port, isSecured: head.isSecured)
+      _ = parsed.matches(host: head.host, port: head.port, isSecured: true)
     }
     if let type = head[.contentType], let parsed = try? MediaType(type) { _ = parsed.parameter("charset") }
     if let query = head.query {
