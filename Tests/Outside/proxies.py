@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The snippets of docs/proxies.md in the real nginx, Caddy and HAProxy, in front of a real server.
 
-    apt-get install nginx caddy haproxy openssl
+    apt-get install nginx libnginx-mod-stream caddy haproxy openssl
     swift build && Tests/Outside/proxies.py [--server .build/debug/signal-server] [nginx caddy haproxy]
 
 For each proxy, without and with TLS: a page's own write, a foreign origin and a foreign host refused, events over
-WebSocket, the delay of server-sent events, and requests on connections behind streams that have ended. Exits with 1 when
-a check fails. Needs Python 3.9 and nothing else.
+WebSocket, the delay of server-sent events, requests on connections behind streams that have ended, and whom the server takes
+for the client. For nginx and HAProxy also the PROXY protocol, before HTTP and before TLS. Exits with 1 when a check fails. Needs Python 3.9 and nothing else.
 """
 
 import argparse
@@ -31,6 +31,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "signals.example.com"
 PATIENCE = 10
 FAILURES = []
+# Another address of this machine than that of the proxies, which are trusted.
+CLIENT = "127.0.0.2"
 
 
 def check(what, holds, detail=""):
@@ -53,7 +55,7 @@ class Wire:
     """A connection on which HTTP/1.1 is spoken by hand."""
 
     def __init__(self, port, tls=False, authority=None):
-        plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE, source_address=(CLIENT, 0))
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls:
             context = ssl.create_default_context()
@@ -134,16 +136,43 @@ class WebSocket:
 
 
 class Server:
-    def __init__(self, binary, origins):
+    """A server that trusts proxies on 127.0.0.1, and takes the PROXY protocol on two of its ports."""
+
+    def __init__(self, binary, folder, pem, key):
+        both = folder / "server.pem"
+        both.touch(0o600)
+        both.write_text(pem.read_text() + key.read_text())
+        settings = folder / "server.yaml"
+        settings.write_text(f"""listen:
+  - url: http://127.0.0.1:0
+  - url: http://127.0.0.1:0
+    proxy-protocol: true
+  - url: https://127.0.0.1:0
+    certificates: [{both}]
+    proxy-protocol: true
+trusted-proxies: [127.0.0.1]
+hosts: [{NAME}]
+log: {{level: debug, format: json}}
+""")
+        self.log_path = folder / "server.log"
+        self.log = open(self.log_path, "wb")
         self.process = subprocess.Popen(
-            [binary, "serve", "--port", "0", "--hosts", NAME, "--origins", ",".join(origins), "--log-level", "error"],
-            stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        self.port = int(re.search(r":(\d+)", line).group(1))
+            [binary, "serve", "--config", str(settings)], stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.port, self.proxied_port, self.proxied_tls_port = [
+            int(re.search(r":(\d+)$", self.process.stdout.readline()).group(1)) for _ in range(3)]
+
+    def clients(self, path):
+        """Whom the log names for refused requests of a path, without ports."""
+        found = []
+        for line in self.log_path.read_text().splitlines():
+            if line.startswith("{") and json.loads(line).get("path") == path:
+                found.append(re.sub(r":\d+$", "", json.loads(line)["peer"]))
+        return found
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(PATIENCE)
+        self.log.close()
 
 
 class Proxy:
@@ -315,6 +344,17 @@ def try_proxy(program, server, port, tls):
     check("a name that is not served is refused", status == 421 or body == b"", status)
     wire.close()
 
+    path = f"/{program}-{scheme}"
+    wire = Wire(port, tls, authority)
+    wire.ask("GET", path)
+    status, _, body = wire.ask(
+        "GET", path, Forwarded="for=203.0.113.7;proto=https", X_Forwarded_For="203.0.113.7", X_Forwarded_Proto="ftp")
+    wire.close()
+    clients = server.clients(path)
+    check("the client is who it is, whatever it says", clients == [CLIENT, CLIENT], f"{clients} {status}")
+    status, fields, _ = Wire(port, tls, authority).ask("GET", "/health/live")
+    check("HSTS with TLS only", ("strict-transport-security" in fields) == tls, fields.get("strict-transport-security"))
+
     live = WebSocket(Wire(port, tls, authority), "/events?match=there", Origin=own)
     check("a WebSocket opens", live.status == 101, live.status)
     if live.status == 101:
@@ -356,6 +396,49 @@ def try_bare_nginx(server, folder):
     proxy.stop()
 
 
+def try_proxy_protocol(program, version, server, folder):
+    """A proxy of TCP in front of the two ports that require a header."""
+    print(f"{program}, PROXY protocol {version}", flush=True)
+    plain_port, tls_port = free_ports(2)
+    path = folder / f"{program}-{version}.conf"
+    if program == "nginx":
+        module = "/usr/lib/nginx/modules/ngx_stream_module.so"
+        load = f"load_module {module};\n" if os.path.exists(module) else ""
+        servers = "".join(
+            f"server {{ listen 127.0.0.1:{port}; proxy_pass 127.0.0.1:{target}; proxy_protocol on; }}\n"
+            for port, target in [(plain_port, server.proxied_port), (tls_port, server.proxied_tls_port)])
+        path.write_text(
+            f"{load}daemon off;\npid {folder}/nginx.pid;\nerror_log {folder}/error.log;\nevents {{}}\n"
+            f"stream {{\n{servers}}}\n")
+        command = Proxy.nginx_command(folder, path)
+    else:
+        word = "send-proxy" if version == 1 else "send-proxy-v2"
+        sections = "".join(
+            f"listen l{port}\n  bind 127.0.0.1:{port}\n  server s 127.0.0.1:{target} {word} check inter 200\n"
+            for port, target in [(plain_port, server.proxied_port), (tls_port, server.proxied_tls_port)])
+        path.write_text(
+            "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 330s\n  timeout server 330s\n" + sections)
+        command = ["haproxy", "-q", "-db", "-f", str(path)]
+    proxy = Proxy.__new__(Proxy)
+    proxy.start(command, folder, plain_port)
+    try:
+        for port, tls in [(plain_port, False), (tls_port, True)]:
+            authority = f"{NAME}:{port}"
+            target = f"/{program}-{version}-{tls}"
+            wire = Wire(port, tls, authority)
+            wire.ask("GET", target, X_Forwarded_For="203.0.113.7")
+            clients = server.clients(target)
+            check(f"the client is known{' behind TLS' if tls else ''}", clients == [CLIENT], clients)
+            wire.close()
+            live = WebSocket(Wire(port, tls, authority), "/events?match=proxied")
+            while live.status == 101 and live.message()["type"] != "live":
+                pass
+            Wire(server.port).ask("PUT", "/properties/proxied", json.dumps(target))
+            check("and gets events", live.status == 101 and live.message().get("value") == target, live.status)
+    finally:
+        proxy.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", default=str(ROOT / ".build/debug/signal-server"))
@@ -371,7 +454,7 @@ def main():
             check=True, capture_output=True)
         for program in options.proxies:
             plain_port, tls_port = free_ports(2)
-            server = Server(options.server, [f"https://{NAME}:{tls_port}"])
+            server = Server(options.server, folder, pem, key)
             try:
                 proxy = Proxy(program, folder, server.port, plain_port, tls_port, pem, key)
                 try:
@@ -381,6 +464,10 @@ def main():
                     proxy.stop()
                 if program == "nginx":
                     try_bare_nginx(server, folder)
+                    try_proxy_protocol("nginx", 1, server, folder)
+                if program == "haproxy":
+                    try_proxy_protocol("haproxy", 1, server, folder)
+                    try_proxy_protocol("haproxy", 2, server, folder)
             finally:
                 server.stop()
     print("all hold" if not FAILURES else f"{len(FAILURES)} do not hold")
