@@ -134,11 +134,13 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
     return numeric.family == .ipv6 ? "[\(address.host)]" : address.host
   }
 
+  /// Whether all that is known of both is the same.
   public static func == (a: Peer, b: Peer) -> Bool {
     a.numeric == b.numeric && a.listener == b.listener && a.isSecured == b.isSecured && a.isForwarded == b.isForwarded
       && a.certificate == b.certificate
   }
 
+  /// Hashes the address and the listener.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(numeric)
     hasher.combine(listener)
