@@ -26,8 +26,10 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "CTLS", dependencies: ["COpenSSL"]),
     .target(
+      name: "SignalAccess", dependencies: ["CEL", "COpenSSL", "JSON", "SignalStore", "Signals"], swiftSettings: fuzzed),
+    .target(
       name: "SignalHTTP",
-      dependencies: ["CEL", "COpenSSL", "CReadiness", "CTLS", "JSON", "SignalStore", "Signals"],
+      dependencies: ["CEL", "COpenSSL", "CReadiness", "CTLS", "JSON", "SignalAccess", "SignalStore", "Signals"],
       exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
       resources: [
         .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),

@@ -159,7 +159,8 @@ final class LiveAPI: RequestHandler {
   private func caller(_ head: borrowing RequestHead, _ responder: HTTPResponder) -> Caller {
     guard service.commands.access.dependsOnRequest else { return Caller(peer: responder.peer, holder: nil) }
     let facts = RequestFacts(
-      address: responder.peer.address?.host, origin: head[.origin]?.string, isEncrypted: head.isSecured)
+      address: responder.peer.ipAddress?.description, origin: head[.origin]?.string,
+      isEncrypted: responder.peer.isSecured)
     return Caller(peer: responder.peer, holder: nil, request: facts)
   }
 
