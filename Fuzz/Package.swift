@@ -38,7 +38,7 @@ let package = Package(
     .target(name: "CLibFuzzer"),
     .executableTarget(
       name: "Fuzz",
-      dependencies: ["CEL", "CLibFuzzer", "JSON", "SignalHTTP", "SignalStore"],
+      dependencies: ["CEL", "CLibFuzzer", "JSON", "SignalAccess", "SignalHTTP", "SignalStore"],
       swiftSettings: fuzzed,
       // lld: gold, the default, ends with an internal error on the debug information of instrumented code.
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]),

@@ -9,7 +9,9 @@ struct FuzzTarget: Sendable {
   let run: @Sendable (Span<UInt8>) -> Void
 
   /// All of them: a new target is a file like `JSONTarget.swift` and a name here.
-  static let all: [FuzzTarget] = [.json, .head, .body, .frames, .liveMessage, .expression, .proxyHeader, .forwarded]
+  static let all: [FuzzTarget] = [
+    .json, .head, .body, .frames, .liveMessage, .expression, .proxyHeader, .forwarded, .webToken, .keySet,
+  ]
 }
 
 /// States an invariant.
