@@ -67,7 +67,8 @@ let package = Package(
       swiftSettings: strict),
 
     .target(
-      name: "TestSupport", dependencies: ["JSON", "SignalHTTP"], path: "Tests/Support", swiftSettings: strict),
+      name: "TestSupport", dependencies: ["JSON", "SignalAccess", "SignalHTTP"], path: "Tests/Support",
+      swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
     .executableTarget(
       name: "cel-eval", dependencies: ["CEL", "JSON"], path: "Tests/cel-eval", swiftSettings: strict),
@@ -102,6 +103,7 @@ let package = Package(
       dependencies: [
         "CEL", "JSON", "SignalAccess", "SignalHTTP", "SignalJournal", "SignalStore", "signal-server",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],
       exclude: ["Tour/Tour.txt"], swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", swiftSettings: strict),

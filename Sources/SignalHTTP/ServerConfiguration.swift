@@ -40,6 +40,12 @@ public struct ServerConfiguration: Sendable {
   ///
   /// Called on a loop, as ``observer`` is.
   public var memoryObserver: (@Sendable (MemoryShortage) -> Void)?
+  /// Called when a client has sent a token to a listener that only redirects, without TLS, where others may have read
+  /// it; nil by default.
+  ///
+  /// It is given the id in a token of the server's own, nil for any other, and the sender. Called on a loop, as
+  /// ``observer`` is.
+  public var exposedTokenObserver: (@Sendable (String?, Peer) -> Void)?
 
   /// A configuration in which everything has its default unless given.
   public init(

@@ -23,9 +23,13 @@ public struct ServerEvent: Sendable {
     /// `code` is one of `docs/protocol.md` §6, or empty for an application's own answer. Method and path (without the
     /// query, not decoded) are empty when the request could not be parsed or was too late.
     case refused(method: String, path: String, status: Int, code: String)
+    /// A token that a client has given was not accepted, for this reason, which the client is not told; `id` is that in
+    /// a token of the server's own.
+    case tokenRefused(reason: String, id: String?)
     /// A command of the live protocol was answered with an error.
     case refusedCommand(status: Int, code: String)
-    /// The server ends a WebSocket, or for `CloseCode.tooSlow` an event stream, with this code and reason.
+    /// The server ends a WebSocket, or for `CloseCode.tooSlow` and `CloseCode.unauthenticated` an event stream, with this
+    /// code and reason.
     case closing(CloseCode, reason: String)
     /// Filters of subscriptions failed for a change of the property at this path, or for a message of the signal, which
     /// they therefore do not match.

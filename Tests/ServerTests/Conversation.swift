@@ -12,7 +12,9 @@ final class Conversation {
 
   private static let epoch = "x7k2m9qd"
 
-  private let server: TestServer
+  private let server: TokenServer
+  /// What the names of tokens in a transcript stand for.
+  private let tokens: [(name: String, text: String)]
   private var sockets: [String: WebSocketClient] = [:]
   private var streams: [String: EventStreamClient] = [:]
   /// The answer to the last request.
@@ -20,13 +22,17 @@ final class Conversation {
 
   init() throws {
     guard let epoch = Epoch(Self.epoch) else { throw Fault("no epoch") }
-    server = try TestServer(store: PropertyStore(epoch: epoch), hosts: [])
+    server = try TokenServer(store: PropertyStore(epoch: epoch), hosts: [])
+    tokens = [
+      ("$annsToken", try server.make("ann", claims: #"{"role":"cook"}"#)),
+      ("$bobsToken", try server.make("bob", expires: .inSeconds(50))),
+    ]
   }
 
   /// A text of a transcript with something in place of what may be anything.
   static func filled(_ text: String) -> String {
     text.replacing("$epoch", with: epoch).replacing("\"$time\"", with: "\"2026-01-02T03:04:05.678Z\"")
-      .replacing("\"limits\":\"$any\"", with: "\"limits\":{}")
+      .replacing("\"limits\":\"$any\"", with: "\"limits\":{}").replacing("\"in\":\"$any\"", with: "\"in\":1")
   }
 
   /// A text of the server with what is another one each time named as in a transcript.
@@ -35,7 +41,8 @@ final class Conversation {
       .replacing(/"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"/, with: "\"$time\"")
       .replacing(/"(title|detail|text)":"(?:[^"\\]|\\.)*"/) { "\"\($0.1)\":\"$any\"" }
       .replacing(/"limits":\{[^}]*\}/, with: "\"limits\":\"$any\"")
-      .replacing(/"cost":[0-9]+/, with: "\"cost\":\"$any\"")
+      .replacing(/"cost":[0-9]+/, with: "\"cost\":\"$any\"").replacing(/"in":[0-9]+/, with: "\"in\":\"$any\"")
+      .replacing(/"ticket":"[^"]*"/, with: "\"ticket\":\"$any\"")
   }
 
   private func socket(_ client: String) throws -> WebSocketClient {
@@ -48,22 +55,24 @@ final class Conversation {
   }
 
   func take(_ line: Transcript.Line) throws {
-    func real(_ text: String) -> String { text.replacing("$epoch", with: Self.epoch) }
+    func real(_ text: String) -> String {
+      tokens.reduce(text.replacing("$epoch", with: Self.epoch)) { $0.replacing($1.name, with: $1.text) }
+    }
     switch line.step {
     case .open(let target):
       sockets[line.client] = try WebSocketClient(
-        TestTransport.endpoint(port: server.port), target: real(target), tls: TestTransport.trust,
+        TestTransport.endpoint(port: server.server.port), target: real(target), tls: TestTransport.trust,
         timeout: LiveClient.patience)
     case .stream(let target, let fields):
       streams[line.client] = try EventStreamClient(
-        server, query: real(String(target.dropFirst("/events?".count))), fields: fields.map { ($0, real($1)) })
+        server.server, query: real(String(target.dropFirst("/events?".count))), fields: fields.map { ($0, real($1)) })
     case .send(let text): try socket(line.client).send(real(text), timeout: LiveClient.patience)
     case .close: try socket(line.client).send(raw: [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8])
     case .drop:
       sockets[line.client] = nil
       streams[line.client] = nil
     case .request(let method, let target, let fields, let body):
-      answer = try server.connect().request(
+      answer = try server.server.connect().request(
         method, real(target), fields: fields.map { ($0, real($1)) }, body: body.map(real))
     case .message(let events): try hear(line.client, events)
     case .event(let text, let id, let name): try hear(line.client, text, id, name)

@@ -222,6 +222,6 @@ import Testing
     #expect(names(#/components/messages/([a-zA-Z]+)"/#, in: channel) == commands + messages)
     #expect(
       Set(names(#/            ([a-zA-Z]+): \{ type: string \}/#, in: channel))
-        == Set(LiveAPI.subscriptionParameters + ["batch"]))
+        == Set(LiveAPI.subscriptionParameters + ["batch", "ticket"]))
   }
 }

@@ -71,8 +71,8 @@ import Testing
     #expect(report.table.contains { $0.hasPrefix("answer p99 ") })
   }
 
-  @Test func `a server that is not there is told`() async {
-    let run = BenchRun(BenchPlan(), ServerURL(.tcp(host: "127.0.0.1", port: 1)), process: nil, isQuiet: true)
+  @Test func `a server that is not there is told`() async throws {
+    let run = try BenchRun(BenchPlan(), ServerURL(.tcp(host: "127.0.0.1", port: 1)), process: nil, isQuiet: true)
     await #expect { try await run.run() } throws: { ($0 as? Failure)?.status == .unreachable }
   }
 }

@@ -103,6 +103,8 @@ struct PrecedenceTests {
         switch name {
         case "tls.keys": start.flags + ["--tls-certificates", "a.pem"]
         case "tls.client-certificate": start.flags + ["--tls-client-ca", "a.pem"]
+        case "auth.required": start.flags + ["--auth-tokens", "tokens.json"]
+        case "auth.jwt.issuer", "auth.jwt.audience", "auth.cookie": start.flags + ["--auth-jwt-keys", "jwks.json"]
         case "data.history", "data.rules": start.flags + ["--data-dir", "d"]
         case "websocket.idle-timeout": start.flags + ["--websocket-ping-interval", "1s"]
         case "data.read-only": start.flags + ["--data-dir", "data"]

@@ -28,11 +28,13 @@ package final class LiveClient {
   /// - Parameters:
   ///   - query: of `/events`, encoded, without its question mark.
   ///   - receiveBuffer: a small one makes a slow reader.
-  package init(_ server: TestServer, query: String = "", receiveBuffer: Int32? = nil) throws {
+  package init(
+    _ server: TestServer, query: String = "", fields: [(String, String)] = [], receiveBuffer: Int32? = nil
+  ) throws {
     self.server = server
     socket = try WebSocketClient(
       TestTransport.endpoint(port: server.port), target: query.isEmpty ? "/events" : "/events?\(query)",
-      tls: TestTransport.trust,
+      tls: TestTransport.trust, fields: fields,
       timeout: Self.patience, receiveBuffer: receiveBuffer)
     guard let hello = try Self.receive(socket) else { throw Failure.silence }
     self.hello = hello

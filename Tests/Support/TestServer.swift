@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+package import SignalAccess
 package import SignalHTTP
 package import SignalStore
 
@@ -15,7 +16,7 @@ package final class TestServer: Sendable {
   package init(
     store: PropertyStore = .forTests(), live: LiveConfiguration = LiveConfiguration(), limits: Limits = Limits(),
     loops: Int = 2, hosts: [String] = ["*"], series: (any SeriesSource)? = nil,
-    observer: (@Sendable (ServerEvent) -> Void)? = nil
+    authenticator: Authenticator? = nil, observer: (@Sendable (ServerEvent) -> Void)? = nil
   ) throws {
     self.store = store
     var live = live
@@ -24,7 +25,7 @@ package final class TestServer: Sendable {
       ServerConfiguration(
         listeners: [TestTransport.listener], loops: loops, limits: limits, observer: observer), store: store,
       live: live,
-      series: series)
+      series: series, authenticator: authenticator)
     try server.start()
     port = server.address?.port ?? 0
   }

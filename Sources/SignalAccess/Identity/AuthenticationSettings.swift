@@ -18,7 +18,9 @@ package struct AuthenticationSettings: Equatable, Sendable {
   package var tokens = ""
   /// Whether nothing is answered to callers who have not proven who they are.
   package var isRequired = false
+  /// Where the keys for JSON Web Tokens come from.
   package var keys: [KeySource] = []
+  /// What is required of the claims of a JSON Web Token.
   package var requirements = TokenVerifier.Requirements()
   /// The name of a cookie that may hold a JSON Web Token; empty for none.
   package var cookie = ""

@@ -17,6 +17,9 @@ package final class Authenticator: Sendable {
 
   private let state = Mutex(State())
   private let activity = Atomic(false)
+  private let changes = Atomic<UInt64>(0)
+  /// Tickets that callers of this server have asked for.
+  package let tickets = Tickets()
 
   /// Accepts nothing, until settings are applied.
   package init() {}
@@ -30,19 +33,38 @@ package final class Authenticator: Sendable {
   /// Whether anything is accepted or asked for; a caller looks at nothing else when not.
   package var isActive: Bool { activity.load(ordering: .relaxed) }
 
+  /// Another number after each change of what callers are judged by.
+  package var generation: UInt64 { changes.load(ordering: .acquiring) }
+
   /// What callers are judged by at the moment.
   package var current: Credentials { state.withLock { $0.current } }
 
   /// Reads the files of settings, and judges by them from now on.
   ///
   /// - Throws: When one of them cannot be used; nothing is changed then.
-  package func apply(_ settings: AuthenticationSettings) throws(IdentityError) {
-    let tokens = settings.tokens.isEmpty ? TokenFile() : try TokenFile(reading: settings.tokens)
-    var keys: [VerificationKey] = []
-    for source in settings.keys { keys += try source.read() }
+  package func apply(_ settings: AuthenticationSettings) throws(IdentityError) { apply(try ReadFiles(settings)) }
+
+  /// Judges from now on by files that have been read.
+  package func apply(_ files: ReadFiles) {
     change { state in
-      state.fetched = state.fetched.filter { settings.urls.contains($0.key) }
-      state.current = Credentials(settings, tokens, keys, fetched: state.fetched)
+      state.fetched = state.fetched.filter { files.settings.urls.contains($0.key) }
+      state.current = Credentials(files, fetched: state.fetched)
+    }
+  }
+
+  /// What the files of settings hold.
+  package struct ReadFiles {
+    fileprivate let settings: AuthenticationSettings
+    fileprivate let tokens: TokenFile
+    fileprivate let keys: [VerificationKey]
+
+    /// - Throws: When one of them cannot be used.
+    package init(_ settings: AuthenticationSettings) throws(IdentityError) {
+      self.settings = settings
+      tokens = settings.tokens.isEmpty ? TokenFile() : try TokenFile(reading: settings.tokens)
+      var keys: [VerificationKey] = []
+      for source in settings.keys { keys += try source.read() }
+      self.keys = keys
     }
   }
 
@@ -65,6 +87,7 @@ package final class Authenticator: Sendable {
       return (state.observers, state.current.settings.isActive)
     }
     activity.store(isActive, ordering: .relaxed)
+    changes.add(1, ordering: .releasing)
     for observer in observers { observer() }
   }
 
@@ -104,13 +127,10 @@ package final class Credentials: Sendable {
     verifier = nil
   }
 
-  fileprivate init(
-    _ settings: AuthenticationSettings, _ file: TokenFile, _ keys: [VerificationKey],
-    fetched: [String: [VerificationKey]]
-  ) {
-    self.settings = settings
-    tokens = Dictionary(uniqueKeysWithValues: file.entries.map { ($0.id, ($0, Identity($0))) })
-    self.keys = keys
+  fileprivate init(_ files: Authenticator.ReadFiles, fetched: [String: [VerificationKey]]) {
+    settings = files.settings
+    tokens = Dictionary(uniqueKeysWithValues: files.tokens.entries.map { ($0.id, ($0, Identity($0))) })
+    keys = files.keys
     verifier = Self.verifier(settings, keys, fetched)
   }
 

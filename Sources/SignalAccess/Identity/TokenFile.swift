@@ -62,12 +62,15 @@ package struct TokenFile: Equatable, Sendable {
     }
   }
 
-  /// Changes a file that no other process changes meanwhile; one that does not exist is created.
+  /// Changes a file that no other process changes meanwhile.
+  ///
+  /// - Parameter createsIfMissing: Whether a file that does not exist is created.
   package static func change<Result>(
-    _ path: String, _ body: (inout TokenFile) throws(IdentityError) -> Result
+    _ path: String, createsIfMissing: Bool = true, _ body: (inout TokenFile) throws(IdentityError) -> Result
   ) throws(IdentityError) -> Result {
     try SecretFile.changing(path) { () throws(IdentityError) in
-      var file = SecretFile.exists(path) ? try TokenFile(reading: path) : TokenFile()
+      let isNew = createsIfMissing && !SecretFile.exists(path)
+      var file = isNew ? TokenFile() : try TokenFile(reading: path)
       let before = file
       let result = try body(&file)
       if file != before { try SecretFile.replace(path, with: file.text) }
@@ -185,7 +188,7 @@ package struct TokenFile: Equatable, Sendable {
 
 extension JSONTree {
   /// A name that an object below this node, or this node itself, has twice; nil when there is none.
-  func repeatedName(in node: Node) -> String? {
+  package func repeatedName(in node: Node) -> String? {
     switch kind(of: node) {
     case .array:
       for element in elements(of: node) {

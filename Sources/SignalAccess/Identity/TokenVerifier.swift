@@ -15,12 +15,12 @@ package final class TokenVerifier: Sendable {
 
   /// What is required of the claims, besides times.
   package struct Requirements: Equatable, Sendable {
-    /// The claim `iss`; nil for any.
-    package var issuer: String?
-    /// What has to be in the claim `aud`; nil for anything.
-    package var audience: String?
+    /// The claim `iss`; empty for any.
+    package var issuer: String
+    /// What has to be in the claim `aud`; empty for anything.
+    package var audience: String
 
-    package init(issuer: String? = nil, audience: String? = nil) {
+    package init(issuer: String = "", audience: String = "") {
       self.issuer = issuer
       self.audience = audience
     }
@@ -66,8 +66,9 @@ package final class TokenVerifier: Sendable {
     else { throw .badClaims }
     if let begin = try token.time("nbf"), now.milliseconds + Self.leeway < begin.milliseconds { throw .notYet }
     _ = try token.time("iat")
-    if let issuer = requirements.issuer, try token.string("iss") != issuer { throw .wrongIssuer }
-    if let audience = requirements.audience, try !token.isFor(audience) { throw .wrongAudience }
+    let (issuer, audience) = (requirements.issuer, requirements.audience)
+    if !issuer.isEmpty, try token.string("iss") != issuer { throw .wrongIssuer }
+    if !audience.isEmpty, try !token.isFor(audience) { throw .wrongAudience }
     let identity = Identity(
       .jwt, id: subject, claims: token.claims, expires: expires, leeway: Self.leeway,
       proof: .key(key.fingerprint, requirements))

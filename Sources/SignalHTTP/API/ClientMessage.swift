@@ -79,6 +79,8 @@ enum ClientCommand {
   case ping
   /// Whether several events may be sent in one message.
   case hello(batch: Bool?)
+  /// Proves who is there, by a token.
+  case authenticate(token: String)
 }
 
 extension ClientCommand {
@@ -86,7 +88,7 @@ extension ClientCommand {
   var isWrite: Bool {
     switch self {
     case .write, .transact, .patch, .send, .onDisconnect: true
-    case .subscribe, .subscribeToDemand, .unsubscribe, .get, .ping, .hello: false
+    case .subscribe, .subscribeToDemand, .unsubscribe, .get, .ping, .hello, .authenticate: false
     }
   }
 }
@@ -168,6 +170,9 @@ struct ClientMessage {
       return .ping
     case "hello":
       return .hello(batch: try members.bool("batch"))
+    case "auth":
+      guard let token = try members.string("token") else { throw members.missing("token") }
+      return .authenticate(token: token)
     default:
       if let write = try OperationRequest(type, &members, configuration, holder: holder) { return .write(write) }
       throw Problem(.unknownType, "There is no command \"\(type)\".")

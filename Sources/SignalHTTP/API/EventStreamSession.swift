@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import SignalAccess
 import SignalStore
 
 /// One subscription as server-sent events (`docs/protocol.md` §5).
@@ -8,6 +9,8 @@ final class EventStreamSession: EventStreamHandler {
   private let subscription: CheckedSubscription
   private let caller: Caller
   private unowned var stream: EventStream! = nil
+  /// Watches over the end of the identity; nil when nobody is known.
+  private var watched: IdentityWatch.Entry?
 
   init(_ service: LiveService, _ subscription: CheckedSubscription, as caller: Caller) {
     self.service = service
@@ -18,6 +21,7 @@ final class EventStreamSession: EventStreamHandler {
 
   func opened(_ stream: EventStream, on loop: isolated EventLoop) {
     self.stream = stream
+    if let identity = caller.identity { watched = service.identities?.add(self, identity, on: loop) }
     let wire = Wire.eventStream(chunked: stream.isChunked)
     var block = FrameBlock(wire, epoch: service.commands.epoch)
     let begun = subscriptions.add(subscription, id: 1, wire: wire, subscriber: self, on: loop)
@@ -31,7 +35,21 @@ final class EventStreamSession: EventStreamHandler {
     if subscriptions.proceed(on: loop) { stream.askForDrained(on: loop) }
   }
 
-  func closed(on loop: isolated EventLoop) { subscriptions.removeAll() }
+  func closed(on loop: isolated EventLoop) {
+    subscriptions.removeAll()
+    if let watched = watched.take() { service.identities?.remove(watched) }
+  }
+}
+
+extension EventStreamSession: IdentifiedSession {
+  /// An event stream cannot be renewed: its client opens another one.
+  func identityExpires(inSeconds seconds: Int, on loop: isolated EventLoop) {}
+
+  func identityEnded(_ reason: String, on loop: isolated EventLoop) {
+    subscriptions.removeAll()
+    stream.connection.observation?.tell(.closing(.unauthenticated, reason: reason))
+    stream.close(comment: reason, on: loop)
+  }
 }
 
 extension EventStreamSession: Subscriber {

@@ -91,7 +91,11 @@ extension LiveAPI {
     // A key without an upgrade is a handshake damaged by a proxy: refused, as an event stream would be the wrong
     // answer.
     let isWebSocket = (head.wantsUpgrade || head.has(.secWebSocketKey)) && head.knownMethod == .get
-    let query = try Query(head, Self.subscriptionParameters + (isWebSocket ? ["batch"] : []))
+    let query = try Query(head, Self.subscriptionParameters + (isWebSocket ? ["batch", "ticket"] : ["ticket"]))
+    var caller = caller
+    caller.identity = try identity(byTicket: query, head, from: caller.peer, orElse: caller.identity)
+    let mustIdentify = caller.identity == nil && service.isIdentityRequired
+    if mustIdentify, !isWebSocket { throw .problem(.unauthenticated) }
     let isBatched = isWebSocket ? try query.bool("batch") ?? false : false
     var resumption: Cursor?
     if !isWebSocket, let field = try parsing({ () throws(HTTPParseError) in try head.single(.lastEventID) }) {
@@ -100,10 +104,18 @@ extension LiveAPI {
       }
       resumption = cursor
     }
-    let first = try firstSubscription(query, resumption, as: caller)
+    let requested = try requestedSubscription(query, resumption)
+    // Whoever has not said yet who is there may not see what somebody known may.
+    let first = try problem { () throws(Problem) in
+      mustIdentify
+        ? nil : try requested.map { (requested) throws(Problem) in try service.subscription(requested, as: caller) }
+    }
     if isWebSocket {
       return .webSocket(
-        LiveSession(service, as: caller, first: first, isBatched: isBatched), subprotocols: [LiveSession.subprotocol],
+        LiveSession(
+          service, as: caller, first: first, isBatched: isBatched, awaitingIdentity: mustIdentify,
+          thenRequesting: mustIdentify ? requested : nil),
+        subprotocols: [LiveSession.subprotocol],
         acceptsBinary: false)
     }
     guard Accept.best(of: ["text/event-stream"], for: head) != nil else {
@@ -125,16 +137,15 @@ extension LiveAPI {
   }
 
   /// The subscription that the query asks for, if any.
-  private func firstSubscription(
-    _ query: Query, _ resumption: Cursor?, as caller: Caller
-  ) throws(APIError) -> CheckedSubscription? {
+  private func requestedSubscription(
+    _ query: Query, _ resumption: Cursor?
+  ) throws(APIError) -> RequestedSubscription? {
     if query.has("demand") {
-      try query.refuse(allBut: ["demand", "batch"], "a subscription to demand")
-      let patterns = try query.patterns("demand", service.configuration)
-      return try problem { () throws(Problem) in try service.subscription(toDemand: patterns, as: caller) }
+      try query.refuse(allBut: ["demand", "batch", "ticket"], "a subscription to demand")
+      return .demand(try query.patterns("demand", service.configuration))
     }
     guard var request = try query.subscription(service.configuration) else { return nil }
     if request.topic == .properties { request.since = resumption ?? request.since }
-    return try problem { [request] () throws(Problem) in try service.subscription(request, as: caller) }
+    return .events(request)
   }
 }

@@ -7,7 +7,7 @@ import SignalStore
 final class LiveAPI: RequestHandler {
   let service: LiveService
   var gate: AnswerGate? { service.gate }
-  private let admission: Admission
+  let admission: Admission
 
   init(_ service: LiveService, _ hosts: ServedHosts) {
     self.service = service
@@ -35,7 +35,7 @@ final class LiveAPI: RequestHandler {
 
   /// The hosts and origins that are served; shared by all requests of a loop, whatever the limits of their connections
   /// are.
-  private final class Admission {
+  final class Admission {
     var hosts: ServedHosts
     var origins: OriginPolicy
 
@@ -52,9 +52,10 @@ final class LiveAPI: RequestHandler {
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
+      let identity = try identity(of: head, asking: route.identification, &response, responder, on: loop)
       // Also for a refusal, which may reveal the state of the store.
       defer { if route.tellsOfStore { service.noteDependence() } }
-      return try answer(route, head, RequestBody(body), &response, responder, on: loop)
+      return try answer(route, head, RequestBody(body), &response, responder, as: identity, on: loop)
     } catch {
       response.refuse(error)
       return .answered
@@ -68,11 +69,12 @@ final class LiveAPI: RequestHandler {
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
+      let identity = try identity(of: head, asking: route.identification, &response, responder, on: loop)
       guard route.allows(head.knownMethod) else { throw notAllowed(head, route) }
       switch head.knownMethod {
       case .put, .patch, .post:
         // Each of these reads the body, which ends the call here.
-        _ = try answer(route, head, .awaited, &response, responder, on: loop)
+        _ = try answer(route, head, .awaited, &response, responder, as: identity, on: loop)
         preconditionFailure("A request with a body was answered without having read it.")
       default: return false
       }
@@ -116,9 +118,9 @@ final class LiveAPI: RequestHandler {
 
   private func answer(
     _ route: Route, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
-    _ responder: HTTPResponder, on loop: isolated EventLoop
+    _ responder: HTTPResponder, as identity: Identity?, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
-    let caller = caller(head, responder)
+    let caller = caller(head, responder, identity)
     switch (route, head.knownMethod) {
     case (_, .options): answerOptions(head, route, &response)
     case (.property(let path), .get), (.property(let path), .head):
@@ -138,6 +140,8 @@ final class LiveAPI: RequestHandler {
     case (.transactions, .post): try transact(head, body, &response, as: caller)
     case (.explain, .post): return try explain(head, body, &response, responder, as: caller, on: loop)
     case (.events, .get), (.events, .head): return try openEvents(head, &response, as: caller)
+    case (.tickets, .post): try issueTicket(head, body, &response, to: caller)
+    case (.me, .get), (.me, .head): try tellIdentity(head, &response, of: identity)
     case (.description(let description), .get), (.description(let description), .head):
       _ = try Query(head, [])
       response.begin(.ok)
@@ -156,12 +160,16 @@ final class LiveAPI: RequestHandler {
   }
 
   /// Who asks, and what they may do.
-  private func caller(_ head: borrowing RequestHead, _ responder: HTTPResponder) -> Caller {
-    guard service.commands.access.dependsOnRequest else { return Caller(peer: responder.peer, holder: nil) }
+  private func caller(
+    _ head: borrowing RequestHead, _ responder: HTTPResponder, _ identity: Identity?
+  ) -> Caller {
+    guard service.commands.access.dependsOnRequest else {
+      return Caller(peer: responder.peer, holder: nil, identity: identity)
+    }
     let facts = RequestFacts(
       address: responder.peer.ipAddress?.description, origin: head[.origin]?.string,
       isEncrypted: responder.peer.isSecured)
-    return Caller(peer: responder.peer, holder: nil, request: facts)
+    return Caller(peer: responder.peer, holder: nil, identity: identity, request: facts)
   }
 
   private func answerOptions(_ head: borrowing RequestHead, _ route: Route, _ response: inout ResponseWriter) {
@@ -180,7 +188,7 @@ final class LiveAPI: RequestHandler {
   /// Fields that the browser sets itself (`Origin`, `Host`, those of an upgrade) are not included. A test compares the
   /// list with the fields that the sources of this folder name.
   static let readFields: [KnownField] = [
-    .accept, .contentEncoding, .contentRange, .contentType, .ifMatch, .ifModifiedSince, .ifNoneMatch,
+    .accept, .authorization, .contentEncoding, .contentRange, .contentType, .ifMatch, .ifModifiedSince, .ifNoneMatch,
     .ifUnmodifiedSince, .lastEventID,
   ]
 
@@ -274,7 +282,7 @@ private enum Route {
   case signal(ByteView)
   case timer(ByteView)
   case history(ByteView)
-  case list, timers, transactions, events, explain, live, ready
+  case list, timers, transactions, events, explain, tickets, me, live, ready
   case description(InterfaceDescription)
   /// The server as a whole: `OPTIONS *`.
   case server
@@ -298,7 +306,7 @@ private enum Route {
   private static var fixed: [(path: StaticString, route: Route)] {
     [
       ("/properties", .list), ("/timers", .timers), ("/transactions", .transactions), ("/events", .events),
-      ("/expressions/explain", .explain),
+      ("/expressions/explain", .explain), ("/auth/tickets", .tickets), ("/auth/me", .me),
       ("/health/live", .live), ("/health/ready", .ready),
       ("/openapi.yaml", .description(.openAPI)), ("/asyncapi.yaml", .description(.asyncAPI)),
       ("/messages.schema.json", .description(.messages)),
@@ -309,8 +317,8 @@ private enum Route {
     switch self {
     case .property: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
     case .timer: "GET, HEAD, PUT, DELETE, OPTIONS"
-    case .signal, .transactions, .explain: "POST, OPTIONS"
-    case .history, .list, .timers, .events, .live, .ready, .description: "GET, HEAD, OPTIONS"
+    case .signal, .transactions, .explain, .tickets: "POST, OPTIONS"
+    case .history, .list, .timers, .events, .me, .live, .ready, .description: "GET, HEAD, OPTIONS"
     case .server: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
     }
   }
@@ -320,7 +328,17 @@ private enum Route {
     switch self {
     case .property, .signal, .timer, .timers, .list, .transactions, .explain, .events: true
     // History answers determine themselves on which record they depend.
-    case .history, .description, .live, .ready, .server: false
+    case .history, .tickets, .me, .description, .live, .ready, .server: false
+    }
+  }
+
+  /// Whether somebody unknown may use it where ``AuthenticationSettings/isRequired``.
+  var identification: Identification {
+    switch self {
+    case .live, .ready, .server: .ignored
+    // Events look for a ticket in the query, too; in a browser a WebSocket says who it is when it is open.
+    case .tickets, .me, .events: .optional
+    default: .asConfigured
     }
   }
 

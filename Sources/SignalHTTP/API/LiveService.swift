@@ -18,6 +18,10 @@ final class LiveService {
   /// The memory of the server; nil when it has no limit.
   let memory: MemoryBudget?
   let histories: HistoryRequests
+  /// Finds out who callers are; nil where nobody can prove that.
+  let authenticator: Authenticator?
+  /// Ends connections whose identities end; nil as above.
+  let identities: IdentityWatch?
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
@@ -28,8 +32,11 @@ final class LiveService {
 
   init(
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
-    series: (any SeriesSource)? = nil, observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
+    series: (any SeriesSource)? = nil, authenticator: Authenticator? = nil,
+    observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
+    self.authenticator = authenticator
+    identities = authenticator.map { IdentityWatch($0, on: loop) }
     memory = loop.memory?.budget
     commands = Commands(store, configuration, series: series, access: AccessControl(configuration.policy))
     holdsBack = commands.holdsBack
@@ -55,6 +62,7 @@ final class LiveService {
     loop.addParticipant(waits)
     loop.addParticipant(requests)
     loop.addParticipant(histories)
+    if let identities { loop.addParticipant(identities) }
     if let gate {
       loop.addParticipant(gate)
       announcements = commands.observeAnnouncements { [mark = gate.mark] announcement in
@@ -80,6 +88,8 @@ final class LiveService {
     waits = other.waits
     requests = other.requests
     histories = other.histories
+    authenticator = other.authenticator
+    identities = other.identities
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
@@ -92,6 +102,12 @@ final class LiveService {
   ) -> (@Sendable (PropertyPath, Int) -> Void)? {
     guard let observer else { return nil }
     return { path, count in observer(ServerEvent(.filterFailed(path: "\(path)", filters: count))) }
+  }
+
+  /// Whether only those are served who have proven who they are.
+  var isIdentityRequired: Bool {
+    guard let authenticator, authenticator.isActive else { return false }
+    return authenticator.current.settings.isRequired
   }
 
   // MARK: Requests
@@ -108,6 +124,21 @@ final class LiveService {
     let isSame = request.audience == audience && !commands.hasDecided(options.viewers, since: request.since)
     return .events(
       options, request, claim, audience: audience, reset: request.since == nil || isSame ? nil : .access)
+  }
+
+  /// The same for what a URL asks for.
+  func subscription(_ requested: RequestedSubscription, as caller: Caller) throws(Problem) -> CheckedSubscription {
+    switch requested {
+    case .events(let request): try subscription(request, as: caller)
+    case .demand(let patterns): try subscription(toDemand: patterns, as: caller)
+    }
+  }
+
+  /// A name of what a caller sees of a subscription; nil where there are no rules.
+  func view(of request: SubscribeRequest, as caller: Caller) -> String? {
+    guard commands.rights(of: caller) != nil, let options = try? options(for: request, as: caller, orNothing: true)
+    else { return nil }
+    return String(Audience.mark(of: options.viewers?.audience, options.patterns), radix: 36)
   }
 
   /// Claims the memory for a subscription to demand.

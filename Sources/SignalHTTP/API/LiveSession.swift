@@ -1,28 +1,43 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 import SignalStore
 
 /// The live protocol on one WebSocket: commands in, replies and events out (`docs/protocol.md` §3).
 final class LiveSession: WebSocketHandler {
   static let subprotocol = "signal.v1.json"
 
-  private let service: LiveService
+  let service: LiveService
   private let subscriptions: LiveSubscriptions
-  private var caller: Caller
+  var caller: Caller
+  /// Watches over the end of the identity; nil while there is none, and none is waited for.
+  var watched: IdentityWatch.Entry?
+  /// Whether nothing is served until somebody has said who is there.
+  var isAwaitingIdentity: Bool
   /// The subscription in the URL, begun when the handshake is complete.
   private var first: CheckedSubscription?
-  private unowned var socket: WebSocket! = nil
+  /// The same where it has to be said first who is there.
+  private var postponed: RequestedSubscription?
+  private(set) unowned var socket: WebSocket! = nil
   /// Whether several events are sent in one message.
   private var isBatched: Bool
   /// Whether the reply to the current command waits until what was written is durable.
   private var isSynced = false
 
-  /// - Parameter caller: The origin of the request that becomes the WebSocket.
-  init(_ service: LiveService, as caller: Caller, first: CheckedSubscription?, isBatched: Bool) {
+  /// - Parameters:
+  ///   - caller: The origin of the request that becomes the WebSocket.
+  ///   - awaitingIdentity: Whether nothing is served until the client has said who it is.
+  ///   - postponed: What the URL asks for, if that has to be judged then.
+  init(
+    _ service: LiveService, as caller: Caller, first: CheckedSubscription?, isBatched: Bool,
+    awaitingIdentity: Bool = false, thenRequesting postponed: RequestedSubscription? = nil
+  ) {
     self.service = service
     self.first = first
+    self.postponed = postponed
     self.isBatched = isBatched
     self.caller = service.commands.makeHolding(caller)
+    isAwaitingIdentity = awaitingIdentity
     subscriptions = LiveSubscriptions(hub: service.hub)
   }
 
@@ -30,14 +45,26 @@ final class LiveSession: WebSocketHandler {
 
   func opened(_ socket: WebSocket, on loop: isolated EventLoop) {
     self.socket = socket
+    beginWatching(on: loop)
+    if !isAwaitingIdentity { greet(on: loop) }
+  }
+
+  /// Says hello, and begins the subscription of the URL.
+  func greet(on loop: isolated EventLoop) {
     reply(on: loop) { service.appendHello(messageBytes: service.messageBytes, to: &$0) }
     if let first = first.take() { begin(first, command: nil, on: loop) }
+    guard let postponed = postponed.take() else { return }
+    do throws(Problem) {
+      begin(try service.subscription(postponed, as: caller), command: nil, on: loop)
+    } catch {
+      refuse(error, nil, on: loop)
+    }
   }
 
   func received(
     _ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop
   ) {
-    if let command = PlainCommand(message, values: service.configuration.values),
+    if !isAwaitingIdentity, let command = PlainCommand(message, values: service.configuration.values),
       execute(command, in: message, on: loop)
     {
       return
@@ -47,6 +74,7 @@ final class LiveSession: WebSocketHandler {
         message, configuration: service.configuration, operationLimit: service.commands.limits.transactionOperations,
         holder: caller.holder)
       do throws(Problem) {
+        try checkIdentity(for: message.command)
         if message.isSynced { try service.commands.checkDurability() }
         isSynced = message.isSynced
         try execute(message.command, message.id, on: loop)
@@ -68,6 +96,7 @@ final class LiveSession: WebSocketHandler {
 
   func closed(on loop: isolated EventLoop) {
     subscriptions.removeAll()
+    endWatching()
     service.commands.end(caller)
   }
 
@@ -130,6 +159,7 @@ final class LiveSession: WebSocketHandler {
     case .hello(let batch):
       isBatched = batch ?? isBatched
       replyOK(id, on: loop) { [isBatched] in $0.append(literal: isBatched ? #","batch":true"# : #","batch":false"#) }
+    case .authenticate(let token): try authenticate(token, id, on: loop)
     case .ping:
       replyOK(id, on: loop) { Self.appendRevision(commands.revision, to: &$0) }
     }
@@ -148,6 +178,16 @@ final class LiveSession: WebSocketHandler {
     if subscriptions.proceed(on: loop) { socket.askForDrained(on: loop) }
   }
 
+  /// From now on the client is somebody else, or has other claims: what it sees begins anew, as far as it is something
+  /// else.
+  func change(to identity: Identity, on loop: isolated EventLoop) {
+    let before = caller
+    caller.identity = identity
+    for membership in subscriptions.changed(between: before, and: caller, service) {
+      accessChanged(membership, on: loop)
+    }
+  }
+
   private func checkRoom() throws(Problem) {
     let limit = service.configuration.limits.subscriptionsPerConnection
     guard subscriptions.count < limit else {
@@ -164,7 +204,7 @@ final class LiveSession: WebSocketHandler {
 
   // MARK: Replies
 
-  private func replyOK(_ id: Int, on loop: isolated EventLoop, _ members: (inout [UInt8]) -> Void) {
+  func replyOK(_ id: Int, on loop: isolated EventLoop, _ members: (inout [UInt8]) -> Void) {
     reply(on: loop) { text in
       LiveService.appendReply(to: id, &text)
       text.append(literal: #""type":"ok""#)
@@ -207,7 +247,7 @@ final class LiveSession: WebSocketHandler {
     }
   }
 
-  private func reply(on loop: isolated EventLoop, _ write: (inout [UInt8]) -> Void) {
+  func reply(on loop: isolated EventLoop, _ write: (inout [UInt8]) -> Void) {
     service.noteDependence()
     if isSynced { service.awaitDurability() }
     service.withReply { text in

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: MIT
 import SignalStore
 
+/// The subscription that a URL asks for, read and not yet validated.
+///
+/// Indirect, because it is large, and every session would otherwise reserve the space.
+indirect enum RequestedSubscription {
+  case events(SubscribeRequest)
+  /// A subscription to demand for whatever overlaps with these patterns.
+  case demand([PathPattern])
+}
+
 /// A validated subscription, with the memory claimed for it.
 ///
 /// Indirect, because it is large, and every session would otherwise reserve the space.
@@ -88,6 +97,11 @@ final class LiveSubscriptions {
       options, id: id, wire: wire, initial: false, since: nil, take: membership.wanted, reset: .access,
       subscriber: subscriber, on: loop)
     hasWork = true
+  }
+
+  /// The subscriptions in which two callers see something else.
+  func changed(between old: Caller, and new: Caller, _ service: LiveService) -> [Membership] {
+    members.filter { service.view(of: $0.request, as: old) != service.view(of: $0.request, as: new) }.map(\.membership)
   }
 
   /// Ends a subscription; false when there is none with that id.

@@ -2,8 +2,8 @@
 
 /// Which pages may use the server (`docs/protocol.md` §2.7): those of its own origin, and those that are listed.
 ///
-/// There is no authentication that a browser would send by itself; the threat is a page of any site that opens
-/// `http://localhost:8080` in the browser of someone who runs the server there.
+/// The threat is a page of any site that opens `http://localhost:8080` in the browser of someone who runs the server
+/// there, or that lets a browser send a cookie with a token.
 struct OriginPolicy {
   private let allowsAny: Bool
   private let listed: [[UInt8]]
@@ -27,10 +27,11 @@ struct OriginPolicy {
       response.addCommonField("Access-Control-Allow-Origin", origin.bytes)
       response.addCommonField(
         "Access-Control-Expose-Headers",
-        "ETag, Last-Modified, Location, Signal-Expires, Signal-Next, Signal-Revision, Signal-Watchers")
+        "ETag, Last-Modified, Location, Signal-Expires, Signal-Next, Signal-Revision, Signal-Watchers, WWW-Authenticate"
+      )
       return
     }
-    if origin.matches(host: head.host, port: head.port, isSecured: isSecured) { return }
+    if isOwn(origin, head, isSecured) { return }
     let isSafe = head.knownMethod == .get || head.knownMethod == .head || head.knownMethod == .options
     if isSafe && !head.wantsUpgrade { return }
     throw .problem(
@@ -38,6 +39,26 @@ struct OriginPolicy {
         .originRefused,
         "The origin \"\(origin.bytes.string)\" is neither that of \"Host\" (\(ownOrigin(head, isSecured))) nor listed in "
           + "the setting \"origins\"; a proxy on the way has to pass \"Host\" on as it came."))
+  }
+
+  /// Whether a cookie of the request may count: the page is the server's own or a listed one.
+  ///
+  /// A browser sends cookies for any page; nothing else does it send unasked.
+  func mayUseCookies(_ head: borrowing RequestHead, isSecured: Bool) -> Bool {
+    guard head.has(.origin) else { return head[.secFetchSite]?.equals("same-origin") == true }
+    guard let origin = try? origin(of: head) else { return false }
+    // Not those that only the asterisk lets in.
+    return listed.contains { $0.withView { $0.equalsIgnoringCase(origin.bytes) } } || isOwn(origin, head, isSecured)
+  }
+
+  /// The origin of the page, if it is another than the server's own.
+  func foreignOrigin(of head: borrowing RequestHead, isSecured: Bool) -> [UInt8]? {
+    guard head.has(.origin), let origin = try? origin(of: head), !isOwn(origin, head, isSecured) else { return nil }
+    return origin.bytes.array
+  }
+
+  private func isOwn(_ origin: Origin, _ head: borrowing RequestHead, _ isSecured: Bool) -> Bool {
+    origin.matches(host: head.host, port: head.port, isSecured: isSecured)
   }
 
   private func ownOrigin(_ head: borrowing RequestHead, _ isSecured: Bool) -> String {

@@ -31,6 +31,9 @@ struct Problem: Error {
     case tooManyOperations = "too_many_operations"
     case tooManyPatterns = "too_many_patterns"
     case tooManySubscriptions = "too_many_subscriptions"
+    case unauthenticated
+    case invalidToken = "invalid_token"
+    case identityMismatch = "identity_mismatch"
     case noSuchTimer = "no_such_timer"
     case noSuchSubscription = "no_such_subscription"
     case forbidden
@@ -76,11 +79,12 @@ struct Problem: Error {
         .exitNeedsStateFilter, .duplicatePath, .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
         .tooManyHeld, .partialContent, .badFormula, .tooManyInputs, .formulaTooDeep, .notDurable:
         400
+      case .unauthenticated, .invalidToken: 401
       case .originRefused, .readOnly, .forbidden: 403
       case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer, .noHistory: 404
       case .methodNotAllowed: 405
       case .notAcceptable: 406
-      case .isComputed, .formulaCycle, .patchConflict: 409
+      case .isComputed, .formulaCycle, .patchConflict, .identityMismatch: 409
       case .preconditionFailed: 412
       case .bodyTooLarge: 413
       case .unsupportedEncoding, .unsupportedPatch: 415
@@ -114,6 +118,9 @@ struct Problem: Error {
       case .tooManyOperations: "There are too many operations"
       case .tooManyPatterns: "The subscription has too many patterns"
       case .tooManySubscriptions: "The connection has too many subscriptions"
+      case .unauthenticated: "The server has to know who asks"
+      case .invalidToken: "The token is not accepted"
+      case .identityMismatch: "The token is somebody else's"
       case .noSuchTimer: "There is no such timer"
       case .noSuchSubscription: "There is no such subscription"
       case .forbidden: "It is not allowed"

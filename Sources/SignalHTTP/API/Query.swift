@@ -123,7 +123,7 @@ struct Query {
     request.filter = try one("where")
     request.initial = try bool("initial") ?? true
     guard request.topic == .properties else {
-      try refuse(allBut: ["signals", "where", "initial", "batch"], "a subscription to signals")
+      try refuse(allBut: ["signals", "where", "initial", "batch", "ticket"], "a subscription to signals")
       return request
     }
     request.since = try cursor("since")

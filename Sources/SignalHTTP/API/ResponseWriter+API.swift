@@ -23,6 +23,12 @@ extension ResponseWriter {
   private mutating func refuse(_ problem: Problem) {
     guard let status = HTTPStatus(code: problem.code.status) else { preconditionFailure("A code has a status.") }
     begin(status, problem: problem.code.rawValue)
+    // RFC 6750 §3.
+    switch problem.code {
+    case .unauthenticated: field("WWW-Authenticate", #"Bearer realm="signal""#)
+    case .invalidToken: field("WWW-Authenticate", #"Bearer realm="signal", error="invalid_token""#)
+    default: break
+    }
     if let allowed = problem.allowed { field("Allow", allowed) }
     if problem.acceptsPatch { field("Accept-Patch", ValuePatch.mediaTypes) }
     // RFC 9110 §15.5.16: the acceptable codings, so that the refusal is not attributed to the media type.

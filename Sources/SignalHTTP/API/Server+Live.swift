@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+package import SignalAccess
 public import SignalStore
 
 extension Server {
@@ -18,16 +19,17 @@ extension Server {
     self.init(configuration, store: store, live: live, series: nil)
   }
 
-  /// The same, which also answers requests for past values.
+  /// The same, which also answers requests for past values, and asks callers who they are.
   package convenience init(
-    _ configuration: ServerConfiguration, store: PropertyStore, live: LiveConfiguration, series: (any SeriesSource)?
+    _ configuration: ServerConfiguration, store: PropertyStore, live: LiveConfiguration, series: (any SeriesSource)?,
+    authenticator: Authenticator? = nil
   ) {
     let watchers = Watchers()
     self.init(configuration) { listening, loop in
       LiveAPI(
         LiveService(
           store: store, configuration: live, limits: configuration.limits, watchers: watchers, series: series,
-          observer: configuration.observer, on: loop),
+          authenticator: authenticator, observer: configuration.observer, on: loop),
         ServedHosts(live.hosts, listeningOn: listening))
     }
   }

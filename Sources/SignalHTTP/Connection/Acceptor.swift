@@ -42,7 +42,9 @@ final class Acceptor: ConnectionAcceptor {
     self.configuration = configuration
     entrances = listeners.enumerated().map { number, listener in
       let service = HTTPService(
-        handler: listener.redirect.map { RedirectHandler(to: $0, orServeBy: handler) } ?? handler,
+        handler: listener.redirect.map {
+          RedirectHandler(to: $0, orServeBy: handler, configuration.exposedTokenObserver)
+        } ?? handler,
         limits: configuration.limits, isSecured: listener.tls != nil, trusted: configuration.trustedProxies,
         hsts: configuration.hsts)
       return Entrance(

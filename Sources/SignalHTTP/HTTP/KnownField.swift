@@ -28,6 +28,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
   case lastEventID
   case origin
   case range
+  case secFetchSite
   case secWebSocketExtensions
   case secWebSocketKey
   case secWebSocketProtocol
@@ -66,6 +67,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     case .lastEventID: "last-event-id"
     case .origin: "origin"
     case .range: "range"
+    case .secFetchSite: "sec-fetch-site"
     case .secWebSocketExtensions: "sec-websocket-extensions"
     case .secWebSocketKey: "sec-websocket-key"
     case .secWebSocketProtocol: "sec-websocket-protocol"
@@ -113,6 +115,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     case (13, UInt8(ascii: "i")): self.init(.ifNoneMatch, if: name.equalsIgnoringCase("if-none-match"))
     case (13, UInt8(ascii: "l")): self.init(.lastEventID, if: name.equalsIgnoringCase("last-event-id"))
     case (14, UInt8(ascii: "c")): self.init(.contentLength, if: name.equalsIgnoringCase("content-length"))
+    case (14, UInt8(ascii: "s")): self.init(.secFetchSite, if: name.equalsIgnoringCase("sec-fetch-site"))
     case (15, UInt8(ascii: "a")): self.init(.acceptEncoding, if: name.equalsIgnoringCase("accept-encoding"))
     case (15, UInt8(ascii: "x")): self.init(.xForwardedFor, if: name.equalsIgnoringCase("x-forwarded-for"))
     case (16, UInt8(ascii: "c")): self.init(.contentEncoding, if: name.equalsIgnoringCase("content-encoding"))

@@ -21,20 +21,24 @@ package final class LoadGenerator: Sendable {
   private let lanes: [Lane]
   private let server: Endpoint
   private let tls: TLSContext?
+  private let fields: [(String, String)]
   private let connections: LoopConnections
 
   /// Creates idle loops.
   ///
   /// - Parameters:
   ///   - tls: The trusted authorities, for a server with TLS; the system's unless given.
+  ///   - fields: Further fields of the handshakes of watchers.
   ///   - pace: That of each loop.
   ///   - makeRequest: The bytes of a request, from its number on its loop and the monotonic time in nanoseconds.
   package init(
-    _ server: Endpoint, tls: TLSContext? = nil, loops: Int, pace: (_ loop: Int) -> LoadPace,
+    _ server: Endpoint, tls: TLSContext? = nil, fields: [(String, String)] = [], loops: Int,
+    pace: (_ loop: Int) -> LoadPace,
     makeRequest: @escaping @Sendable (_ loop: Int, _ number: Int, _ now: UInt64) -> [UInt8]
   ) throws(Failure) {
     self.server = server
     self.tls = tls
+    self.fields = fields
     var limits = Limits()
     limits.highWaterMark = 64 << 20
     connections = LoopConnections(limits: limits)
@@ -82,11 +86,11 @@ package final class LoadGenerator: Sendable {
     let begun = monotonicNanoseconds()
     let socket = try connect()
     let lane = lanes[index % lanes.count]
-    lane.loop.submit { [connections, server, place = lane.place] loop in
+    lane.loop.submit { [connections, server, fields, place = lane.place] loop in
       guard let driver = place.driver else { return }
       let session = WatchSession(driver, begun: once ? begun : nil)
       guard let connection = Self.adopt(socket, session, connections, on: loop) else { return }
-      session.begin(connection, host: server.authority, target: target, on: loop)
+      session.begin(connection, host: server.authority, target: target, fields, on: loop)
     }
   }
 

@@ -17,10 +17,12 @@ final class WatchSession: Session {
     self.begun = begun
   }
 
-  func begin(_ connection: Connection, host: String, target: String, on loop: isolated EventLoop) {
+  func begin(
+    _ connection: Connection, host: String, target: String, _ fields: [(String, String)], on loop: isolated EventLoop
+  ) {
     var request: [UInt8] = []
     WebSocketHandshake.appendRequest(
-      host: host, target: target, key: WebSocketHandshake.makeKey(), subprotocols: [], fields: [], to: &request)
+      host: host, target: target, key: WebSocketHandshake.makeKey(), subprotocols: [], fields: fields, to: &request)
     connection.send(request, on: loop)
   }
 

@@ -35,6 +35,9 @@ public struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
   /// 4008: the client receives too slowly; it resumes from its last cursor.
   public static let tooSlow = CloseCode(rawValue: 4008)
 
+  /// 4401: the client has not proven in time who it is, or no longer is that; it gets a token and connects again.
+  public static let unauthenticated = CloseCode(rawValue: 4401)
+
   /// Whether the code may stand in a close frame (RFC 6455 §7.4.1, §7.4.2 and the IANA registry up to 1014).
   ///
   /// 1004 is reserved, 1005, 1006 and 1015 are only for reporting to an application, 1016–2999 belong to future

@@ -3,12 +3,14 @@
 internal import Glibc
 internal import Synchronization
 
-/// A dedicated thread, for work that blocks on a disk: the threads of a pool are for computing.
-final class WorkerThread: Sendable {
+/// A dedicated thread, for work that blocks on a disk or a server: the threads of a pool are for computing.
+package final class WorkerThread: Sendable {
   private let thread = Mutex<pthread_t?>(nil)
 
+  package init() {}
+
   /// Starts the thread, which calls `body` once; to be called once.
-  func start(_ body: sending @escaping () -> Void) {
+  package func start(_ body: sending @escaping () -> Void) {
     var thread = pthread_t()
     let work = unsafe Unmanaged.passRetained(Work(body))
     // The thread takes over the reference.
@@ -18,7 +20,7 @@ final class WorkerThread: Sendable {
   }
 
   /// Waits until `body` has returned; returns at once when the thread was not started or has been joined.
-  func join() {
+  package func join() {
     let thread = thread.withLock { thread in
       defer { thread = nil }
       return thread

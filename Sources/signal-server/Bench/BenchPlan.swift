@@ -86,25 +86,25 @@ struct BenchPlan: Sendable {
   /// - Parameters:
   ///   - number: A sequence number, counted separately on each loop.
   ///   - now: The time to send in the value, so that a watcher can measure the delay.
-  func request(_ number: Int, now: UInt64, host: String) -> [UInt8] {
+  func request(_ number: Int, now: UInt64, fields: String) -> [UInt8] {
     switch scenario {
-    case .get: return Self.get("bench/key/\(number % keys)", host)
-    case .mixed where number % 10 != 9: return Self.get("bench/key/\(number % keys)", host)
-    case .set, .mixed: return put("bench/key/\(number % keys)", now, host)
-    case .fanout, .connect: return put("bench/fanout", now, host)
-    case .filter: return put("bench/filter", now, host)
+    case .get: return Self.get("bench/key/\(number % keys)", fields)
+    case .mixed where number % 10 != 9: return Self.get("bench/key/\(number % keys)", fields)
+    case .set, .mixed: return put("bench/key/\(number % keys)", now, fields)
+    case .fanout, .connect: return put("bench/fanout", now, fields)
+    case .filter: return put("bench/filter", now, fields)
     }
   }
 
-  private static func get(_ path: String, _ host: String) -> [UInt8] {
-    Array("GET /properties/\(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8)
+  private static func get(_ path: String, _ fields: String) -> [UInt8] {
+    Array("GET /properties/\(path) HTTP/1.1\r\n\(fields)\r\n".utf8)
   }
 
-  func put(_ path: String, _ now: UInt64, _ host: String) -> [UInt8] {
+  func put(_ path: String, _ now: UInt64, _ fields: String) -> [UInt8] {
     let body = #"{"ts":\#(now),"n":\#(matching),"pad":"\#(String(repeating: "x", count: size))"}"#
     return Array(
       """
-      PUT /properties/\(path) HTTP/1.1\r\nHost: \(host)\r\nContent-Type: application/json\r\n\
+      PUT /properties/\(path) HTTP/1.1\r\n\(fields)Content-Type: application/json\r\n\
       Content-Length: \(body.utf8.count)\r\n\r\n\(body)
       """.utf8)
   }

@@ -5,6 +5,8 @@ import SignalHTTP
 struct BenchRun {
   private let plan: BenchPlan
   private let server: ServerURL
+  /// What every request carries to say who sends it.
+  private let own: [(String, String)]
   private let process: Int32?
   private let isQuiet: Bool
   private let clock = ContinuousClock()
@@ -16,7 +18,8 @@ struct BenchRun {
   /// The time without an answer or a delivery after which no more are expected.
   private static let silence = Duration.seconds(1)
 
-  init(_ plan: BenchPlan, _ server: ServerURL, process: Int32?, isQuiet: Bool) {
+  init(_ plan: BenchPlan, _ server: ServerURL, process: Int32?, isQuiet: Bool) throws(Failure) {
+    own = try server.fields
     self.plan = plan
     self.server = server
     self.process = process
@@ -45,7 +48,7 @@ struct BenchRun {
       let client = try HTTPClient(server.endpoint, tls: server.tls)
       for key in 0..<plan.preparedKeys {
         _ = try client.request(
-          "PUT", "/properties/bench/key/\(key)", fields: [("Content-Type", "application/json")],
+          "PUT", "/properties/bench/key/\(key)", fields: own + [("Content-Type", "application/json")],
           body: Array(#"{"n":\#(key),"pad":"\#(String(repeating: "x", count: plan.size))"}"#.utf8))
       }
     } catch {
@@ -56,9 +59,10 @@ struct BenchRun {
   private func makeGenerator() throws(LoadGenerator.Failure) -> LoadGenerator {
     // A single connection is on one loop, many are on all.
     let lanes = plan.requesters == 1 ? 1 : plan.loops
-    let host = server.endpoint.authority
+    let fields = [("Host", server.endpoint.authority)] + own
+    let lines = fields.map { "\($0): \($1)\r\n" }.joined()
     return try LoadGenerator(
-      server.endpoint, tls: server.tls, loops: plan.loops,
+      server.endpoint, tls: server.tls, fields: own, loops: plan.loops,
       pace: { loop in
         var pace = LoadPace()
         pace.window = plan.window
@@ -66,7 +70,7 @@ struct BenchRun {
         if let requests = plan.requests { pace.count = (requests + lanes - 1 - min(loop, lanes - 1)) / lanes }
         return pace
       },
-      makeRequest: { [plan] loop, number, now in plan.request(number &* plan.loops &+ loop, now: now, host: host) })
+      makeRequest: { [plan] loop, number, now in plan.request(number &* plan.loops &+ loop, now: now, fields: lines) })
   }
 
   private func measure(_ generator: LoadGenerator) async throws(LoadGenerator.Failure) -> BenchReport {

@@ -25,6 +25,14 @@ struct ClientOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Its key, unless it is in the same file (environment: SIGNAL_KEY).", valueName: "file"))
   var key: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Say with this token who you are (environment: SIGNAL_TOKEN, or SIGNAL_TOKEN_FILE for a file that holds it). Others on \
+      this machine can see what stands on a command line: prefer the variables.
+      """, valueName: "token"))
+  var token: String?
+
   /// The server to use: named by the flag, else by `SIGNAL_SERVER`, else the one that `serve` runs with the settings of
   /// this environment (`SIGNAL_PORT`, `SIGNAL_HOST`, `SIGNAL_LISTEN`, `SIGNAL_CONFIG`): in a container, its own server.
   ///
@@ -33,6 +41,7 @@ struct ClientOptions: ParsableArguments {
     in environment: [String: String] = ProcessEnvironment.variables
   ) throws(Failure) -> ServerURL {
     var url = try namedURL(in: environment)
+    url.token = ClientToken(token, in: environment)
     guard url.endpoint.isSecured else { return url }
     func file(_ flag: String?, _ variable: String) -> String? {
       flag ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
@@ -76,6 +85,7 @@ struct ClientOptions: ParsableArguments {
   ) throws(Failure) -> HTTPClientResponse {
     let response = try exchange(method, target, fields: fields, body: body)
     if (200..<300).contains(response.status) { return response }
+    if response.status == 401 { throw Failure(.refused, "\(response.refusal()); \(ClientToken.advice)") }
     let text = response.refusal(about: path)
     guard Members.body(response.body)?.string("code") == "not_found", let path,
       let hint = PathSuggestion(path).hint(from: self)
@@ -91,10 +101,11 @@ struct ClientOptions: ParsableArguments {
     patience: Duration = .seconds(10)
   ) throws(Failure) -> HTTPClientResponse {
     let url = try url()
+    let own = try url.fields
     do {
       let client = try HTTPClient(url.endpoint, tls: url.tls)
       return try client.request(
-        method, target, fields: fields, body: body, timeout: patience, limit: JSONLimits.bytesCeiling)
+        method, target, fields: own + fields, body: body, timeout: patience, limit: JSONLimits.bytesCeiling)
     } catch {
       throw Failure(.unreachable, "\(url): \(error)")
     }

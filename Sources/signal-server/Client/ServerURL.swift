@@ -6,6 +6,8 @@ struct ServerURL: Equatable, Sendable, CustomStringConvertible {
   let endpoint: Endpoint
   /// The trusted authorities and the client certificate; nil for the system's authorities and no certificate.
   var tls: TLSContext?
+  /// Who the verb says it is; nil for nobody.
+  var token: ClientToken?
 
   init(_ endpoint: Endpoint) { self.endpoint = endpoint }
 
@@ -22,6 +24,9 @@ struct ServerURL: Equatable, Sendable, CustomStringConvertible {
 
   /// Whether both name the same server, whatever they trust.
   static func == (a: ServerURL, b: ServerURL) -> Bool { a.endpoint == b.endpoint }
+
+  /// What every request to it carries.
+  var fields: [(String, String)] { get throws(Failure) { try token?.fields ?? [] } }
 
   var description: String { endpoint.description }
 

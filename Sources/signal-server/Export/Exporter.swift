@@ -61,9 +61,11 @@ struct Exporter {
   private func signals() throws(Failure) -> [ExportedItem] {
     let url = try client.url()
     var items: [ExportedItem] = []
+    let fields = try url.fields
     do {
       let socket = try WebSocketClient(
-        url.endpoint, target: PropertyTarget.make("", [(name: "signals", value: "**")], in: "/events"), tls: url.tls)
+        url.endpoint, target: PropertyTarget.make("", [(name: "signals", value: "**")], in: "/events"), tls: url.tls,
+        fields: fields)
       // The kept messages come first, then `live`.
       while case .text(let bytes)? = try socket.receive(timeout: .seconds(60)) {
         guard let message = Members.body(bytes) else { continue }

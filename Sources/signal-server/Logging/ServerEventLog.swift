@@ -27,6 +27,8 @@ struct ServerEventLog {
         "request refused",
         [("method", method), ("path", path), ("status", "\(status)"), ("code", code)].filter { !$0.1.isEmpty }
       )
+    case .tokenRefused(let reason, let id):
+      ("token refused", [("reason", reason), ("id", id ?? "")].filter { !$0.1.isEmpty })
     case .refusedCommand(let status, let code): ("command refused", [("status", "\(status)"), ("code", code)])
     case .closing(let code, let reason):
       ("closing", [("code", "\(code.rawValue)"), ("reason", reason)].filter { !$0.1.isEmpty })

@@ -78,7 +78,11 @@ struct ResolvedSettings: Equatable, Sendable {
   /// Variables with our prefix that are not settings of the server.
   private static func isForeign(_ name: String, _ value: String) -> Bool {
     // Of the client verbs, and of `serve` itself.
-    if ["SIGNAL_SERVER", "SIGNAL_CONFIG", "SIGNAL_CA", "SIGNAL_CERT", "SIGNAL_KEY"].contains(name) { return true }
+    if [
+      "SIGNAL_SERVER", "SIGNAL_CONFIG", "SIGNAL_CA", "SIGNAL_CERT", "SIGNAL_KEY", "SIGNAL_TOKEN", "SIGNAL_TOKEN_FILE",
+    ].contains(name) {
+      return true
+    }
     // Kubernetes describes a service named signal-server, or signal, to every container beside it.
     for service in ["SIGNAL_SERVER", "SIGNAL"] {
       if name.hasPrefix(service + "_SERVICE_HOST") || name.hasPrefix(service + "_SERVICE_PORT") { return true }
@@ -131,6 +135,7 @@ struct ResolvedSettings: Equatable, Sendable {
       }
     }
     try checkTLS()
+    try checkAuthentication()
     if settings.data.readOnly, settings.data.dir.isEmpty {
       throw .contradiction(
         "data.read-only", sources["data.read-only"] ?? .builtIn, rule: "needs data.dir, the folder that is read")
@@ -206,6 +211,22 @@ struct ResolvedSettings: Equatable, Sendable {
     if let listener = settings.listeners.first(where: { $0.endpoint.isSecured && $0.tls == nil }) {
       throw error("listen", "has \(listener.endpoint), which needs a certificate: set tls.certificates")
     }
+  }
+
+  private func checkAuthentication() throws(ConfigurationError) {
+    let auth = settings.auth
+    func error(_ name: String, _ rule: String) -> ConfigurationError {
+      .contradiction(name, sources[name] ?? .builtIn, rule: rule)
+    }
+    let required = [
+      ("auth.jwt.issuer", auth.requirements.issuer), ("auth.jwt.audience", auth.requirements.audience),
+    ]
+    if auth.keys.isEmpty, let (name, _) = required.first(where: { !$0.1.isEmpty }) {
+      throw error(name, "needs auth.jwt.keys, the keys of who makes the tokens")
+    }
+    guard auth.tokens.isEmpty, auth.keys.isEmpty else { return }
+    if !auth.cookie.isEmpty { throw error("auth.cookie", "needs auth.jwt.keys, with which it is verified") }
+    if auth.isRequired { throw error("auth.required", "needs auth.tokens or auth.jwt.keys, or nobody can be served") }
   }
 
   /// Two contradicting settings; the reported source is that of the first that was set.

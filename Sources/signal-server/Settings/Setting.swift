@@ -159,6 +159,16 @@ extension Setting {
       read: { Value(rawValue: $0) }, write: \.rawValue)
   }
 
+  /// A word without spaces; nothing for none.
+  static func word(
+    _ name: String, _ field: Field<String>, _ expected: String, _ summary: String,
+    isValid: @escaping @Sendable (UInt8) -> Bool
+  ) -> Setting {
+    Setting(
+      name, field, expected, summary, read: { $0.utf8.count <= 255 && $0.utf8.allSatisfy(isValid) ? $0 : nil },
+      write: { $0 })
+  }
+
   /// The address to listen on; whether it exists is found out by listening.
   static func host(_ name: String, _ field: Field<String>, _ summary: String) -> Setting {
     Setting(

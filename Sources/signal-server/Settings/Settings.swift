@@ -28,6 +28,8 @@ struct Settings: Equatable, Sendable {
   /// Bounds of what is held.
   var store = StoreLimits()
   var data = Data()
+  /// How callers prove who they are.
+  var auth = AuthenticationSettings()
   var access = Access()
   var log = Log()
 
@@ -179,6 +181,20 @@ extension Settings {
     .choice("tls.client-certificate", \.tls.client.certificate, "whether clients show certificates").untilRestart,
     .choice("tls.profile", \.tls.profile, "TLS 1.2 and 1.3, or 1.3 alone (modern)").untilRestart,
     .hsts("tls.hsts", \.tls.hsts, .zero ... .seconds(3660 * 86_400), "how long browsers shall use nothing but TLS"),
+
+    .file("auth.tokens", \.auth.tokens, "tokens of the server, as the verb token makes them").untilRestart,
+    .flag("auth.required", \.auth.isRequired, "serve only those who have proven who they are (401)"),
+    .keys("auth.jwt.keys", \.auth.keys, "keys with which JSON Web Tokens are verified").untilRestart,
+    .word(
+      "auth.jwt.issuer", \.auth.requirements.issuer, "an issuer such as https://idp.example",
+      "issuer that JSON Web Tokens have to name", isValid: isVisible),
+    .word(
+      "auth.jwt.audience", \.auth.requirements.audience, "an audience such as signal",
+      "audience that JSON Web Tokens have to be for", isValid: isVisible),
+    .word(
+      "auth.cookie", \.auth.cookie, "the name of a cookie", "cookie that may hold a JSON Web Token",
+      isValid: isTokenByte),
+    .duration("auth.timeout", \.auth.timeout, anyTimeout, "for a WebSocket to say who is there, if required (4401)"),
 
     .choice("log.level", \.log.level, "least severe event to log"),
     .choice("log.format", \.log.format, "lines for people, or JSON objects").untilRestart,
@@ -337,6 +353,16 @@ extension Settings {
     .integer("store.path-depth", \.live.paths.depth, 1...256, "segments of a path"),
     .bytes("store.segment-bytes", \.live.paths.segmentBytes, 1...1 << 16, "one segment of a path"),
   ]
+
+  private static func isVisible(_ byte: UInt8) -> Bool {
+    byte > UInt8(ascii: " ") && byte < 0x7F && !"\"'#,".utf8.contains(byte)
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    let letter = byte | 0x20
+    return (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter)
+      || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-_.".utf8.contains(byte)
+  }
 
   /// Long enough to be met in practice, short enough to be a timeout.
   private static let anyTimeout = Duration.milliseconds(10)...Duration.seconds(24 * 3600)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Logging
+import SignalAccess
 import SignalHTTP
 import Synchronization
 
@@ -33,7 +34,7 @@ extension Settings {
 final class SettingsReload: Sendable {
   private let current: Mutex<Settings>
   private let read: @Sendable () throws(ConfigurationError) -> Settings?
-  private let apply: @Sendable (Settings) throws(TLSError) -> Void
+  private let apply: @Sendable (Settings) throws(Failure) -> Void
   private let logger: Logger
 
   /// - Parameters:
@@ -42,7 +43,7 @@ final class SettingsReload: Sendable {
   ///   - apply: Applies settings to the server, and makes it reload its certificates.
   init(
     _ settings: Settings, logger: Logger, read: @escaping @Sendable () throws(ConfigurationError) -> Settings?,
-    apply: @escaping @Sendable (Settings) throws(TLSError) -> Void
+    apply: @escaping @Sendable (Settings) throws(Failure) -> Void
   ) {
     current = Mutex(settings)
     self.logger = logger
@@ -52,11 +53,11 @@ final class SettingsReload: Sendable {
 
   /// Makes the server reload its certificates, with its present settings.
   func readCertificates() {
-    do throws(TLSError) {
-      try current.withLock { current throws(TLSError) in try apply(current) }
+    do throws(Failure) {
+      try current.withLock { current throws(Failure) in try apply(current) }
       logger.notice("the certificates have been read anew")
     } catch {
-      logger.error("the certificates stay as they are: \(error)")
+      logger.error("the certificates stay as they are: \(error.message)")
     }
   }
 
@@ -71,18 +72,20 @@ final class SettingsReload: Sendable {
     }
     // One at a time, and invalid settings change nothing.
     let reload: Settings.Reload
-    do throws(TLSError) {
-      reload = try current.withLock { current throws(TLSError) in
+    do throws(Failure) {
+      reload = try current.withLock { current throws(Failure) in
         let reload = current.reloaded(with: new ?? current)
         try apply(reload.settings)
         current = reload.settings
         return reload
       }
     } catch {
-      logger.error("the settings stay as they are: \(error)")
+      logger.error("the settings stay as they are: \(error.message)")
       return
     }
-    if new == nil, !reload.settings.listeners.contains(where: { $0.endpoint.isSecured }) {
+    if new == nil, !reload.settings.auth.isActive,
+      !reload.settings.listeners.contains(where: { $0.endpoint.isSecured })
+    {
       logger.warning("there is no settings file to read anew: the server was started without --config")
       return
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
+import Dispatch
 import Logging
+import SignalAccess
 import SignalHTTP
 import SignalStore
 
@@ -53,20 +55,39 @@ struct ServeVerb: AsyncParsableCommand {
     ProcessSignals.ignoreBrokenPipes()
     Allocator.giveBackFreedMemory()
     Self.raiseDescriptors(settings, logger)
+    let authenticator = Authenticator()
+    // Begun before the files are read, so that no change is missed.
+    let tokenWatch = Self.watchTokens(of: authenticator, settings.auth, logger)
+    do throws(IdentityError) {
+      try authenticator.apply(settings.auth)
+    } catch {
+      throw Failure(.configuration, "auth: \(error.description.printable)")
+    }
+    KeySetFetcher(authenticator, logger).begin()
     let served = try ServedStore(settings, logger)
     let store = served.store
-    let server = Server(Self.configuration(settings, logger), store: store, live: settings.live, series: served.series)
+    let server = Server(
+      Self.configuration(settings, logger), store: store, live: settings.live, series: served.series,
+      authenticator: authenticator)
     let reload = SettingsReload(
       given, logger: logger,
       read: { [self] () throws(ConfigurationError) in
         guard ResolvedSettings.name(ofFile: config, ProcessEnvironment.variables) != nil else { return nil }
         return try resolve().settings
       },
-      apply: { settings throws(TLSError) in
+      apply: { settings throws(Failure) in
         let settings = settings.within(available: availableMemory())
+        do {
+          let identities = try Authenticator.ReadFiles(settings.auth)
+          try server.reload(Self.configuration(settings, logger), live: settings.live)
+          authenticator.apply(identities)
+        } catch let error as IdentityError {
+          throw Failure(.configuration, "auth: \(error.description.printable)")
+        } catch {
+          throw Failure(.configuration, "\(error)")
+        }
         level.change(to: settings.log.level)
         Self.raiseDescriptors(settings, logger)
-        try server.reload(Self.configuration(settings, logger), live: settings.live)
         Self.tellCertificates(of: server, logger)
       })
     do throws(ServerError) {
@@ -91,7 +112,7 @@ struct ServeVerb: AsyncParsableCommand {
           "memory": "\(SettingText.text(bytes: settings.memory))",
         ])
       try await server.run()
-      withExtendedLifetime((sources, watch)) {}
+      withExtendedLifetime((sources, watch, tokenWatch)) {}
     } catch {
       let hint = error.isAddressInUse && settings.listen.isEmpty ? "; --port 0 picks a free one" : ""
       throw Failure(.system, "cannot serve: \(error)\(hint)")
@@ -108,11 +129,32 @@ struct ServeVerb: AsyncParsableCommand {
         "memory is short: clients that do not read are dropped",
         metadata: ["in-use": "\(shortage.inUse)", "limit": "\(shortage.limit)", "dropped": "\(shortage.dropped)"])
     }
+    configuration.exposedTokenObserver = { id, peer in
+      logger.warning(
+        "a token was sent without TLS: others may have read it, replace it",
+        metadata: ["id": "\(id ?? "not one of the server's own")", "peer": "\(peer)"])
+    }
     if logger.logLevel <= .debug {
       let log = ServerEventLog(logger: logger)
       configuration.observer = { log.write($0) }
     }
     return configuration
+  }
+
+  /// Makes an authenticator read its files anew soon after one of them has changed: a token that is revoked ends its
+  /// connections.
+  private static func watchTokens(
+    of authenticator: Authenticator, _ settings: AuthenticationSettings, _ logger: Logger
+  ) -> (any DispatchSourceTimer)? {
+    guard !settings.files.isEmpty else { return nil }
+    return FileWatch.begin(settings.files, interval: .milliseconds(500)) {
+      do throws(IdentityError) {
+        try authenticator.apply(authenticator.current.settings)
+        logger.notice("the tokens and keys have been read anew")
+      } catch {
+        logger.error("the tokens and keys stay as they are: \(error.description.printable)")
+      }
+    }
   }
 
   /// Logs when certificates expire, and warnings about them.

@@ -11,12 +11,20 @@ final class WebSocketLink: LiveLink {
     var limits = WebSocketClient.largeLimits
     // What can be read as JSON can be received.
     limits.messageBytes = JSONLimits.bytesCeiling
+    let fields: [(String, String)]
+    do throws(Failure) {
+      fields = try url.fields
+    } catch {
+      throw .broken(error.message)
+    }
     do throws(ClientError) {
       socket = try WebSocketClient(
-        url.endpoint, target: "/events", tls: url.tls, subprotocols: ["signal.v1.json"], limits: limits)
+        url.endpoint, target: "/events", tls: url.tls, subprotocols: ["signal.v1.json"], fields: fields,
+        limits: limits)
     } catch {
       if case .upgradeRefused(let response) = error {
-        throw .refused(status: response.status, text: response.refusal())
+        let hint = response.status == 401 ? "; \(ClientToken.advice)" : ""
+        throw .refused(status: response.status, text: response.refusal() + hint)
       }
       throw .broken("\(url): \(error)")
     }

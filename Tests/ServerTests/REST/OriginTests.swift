@@ -104,7 +104,8 @@ struct OriginTests {
     let allowed = try #require(response.value("Access-Control-Allow-Headers")).lowercased()
     #expect(
       allowed.components(separatedBy: ", ").sorted() == [
-        "accept", "content-encoding", "content-range", "content-type", "if-match", "if-modified-since", "if-none-match",
+        "accept", "authorization", "content-encoding", "content-range", "content-type", "if-match", "if-modified-since",
+        "if-none-match",
         "if-unmodified-since", "last-event-id",
       ])
     #expect(response.value("Access-Control-Max-Age") != nil)
@@ -125,7 +126,8 @@ struct OriginTests {
     let fields = KnownField.allCases.filter { read.contains("\($0)") }
     // What a page cannot set (Fetch Standard, "forbidden request-header"), because the browser does.
     let ofTheBrowser: Set<KnownField> = [
-      .accessControlRequestHeaders, .accessControlRequestMethod, .host, .origin, .secWebSocketKey,
+      .accessControlRequestHeaders, .accessControlRequestMethod, .cookie, .host, .origin, .secFetchSite,
+      .secWebSocketKey,
     ]
     #expect(Set(fields).subtracting(ofTheBrowser) == Set(LiveAPI.readFields))
   }

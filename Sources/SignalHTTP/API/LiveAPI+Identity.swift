@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalAccess
+import SignalStore
+
+/// How much a route wants to know of who asks.
+enum Identification {
+  /// Nothing: probes and preflights are answered whatever they send.
+  case ignored
+  /// What there is; the route itself decides whether that is enough.
+  case optional
+  /// Somebody, where ``AuthenticationSettings/isRequired``.
+  case asConfigured
+}
+
+/// Who asks (`docs/protocol.md` §10): `Authorization`, a cookie, a ticket.
+extension LiveAPI {
+  /// Who has sent a request; nil for somebody unknown.
+  ///
+  /// - Throws: When what was given is not accepted, or nothing was given and something has to be.
+  func identity(
+    of head: borrowing RequestHead, asking: Identification, _ response: inout ResponseWriter,
+    _ responder: HTTPResponder, on loop: isolated EventLoop
+  ) throws(APIError) -> Identity? {
+    guard let authenticator = service.authenticator, authenticator.isActive else { return nil }
+    let settings = authenticator.current.settings
+    // Caches must not give one caller's answer to another (RFC 9111 §4.1, §5.2.2.7).
+    response.addCommonField("Vary", settings.cookie.isEmpty ? "Authorization" : "Authorization, Cookie")
+    guard asking != .ignored, head.knownMethod != .options else { return nil }
+    guard let text = try credential(in: head, from: responder.peer, cookie: settings.cookie) else {
+      guard asking == .optional || !settings.isRequired else { throw .problem(.unauthenticated) }
+      return nil
+    }
+    response.addCommonField("Cache-Control", "private")
+    do throws(TokenFault) {
+      return try text.withSpan { (text) throws(TokenFault) in try authenticator.identity(of: text) }
+    } catch {
+      if let observation = (loop.member(responder.id) as? Connection)?.observation {
+        observation.tell(.tokenRefused(reason: error.rawValue, id: text.withSpan { Token.id(in: $0) }))
+      }
+      throw .problem(.invalidToken)
+    }
+  }
+
+  /// The token in `Authorization` (RFC 6750 §2.1), or else in the cookie of this name; nil when there is none.
+  private func credential(
+    in head: borrowing RequestHead, from peer: Peer, cookie: String
+  ) throws(APIError) -> ByteView? {
+    if let value = try parsing({ () throws(HTTPParseError) in try head.single(.authorization) }) {
+      // Other schemes are for a proxy on the way.
+      if value.count >= 6, value[0..<6].equalsIgnoringCase("bearer"), value.count == 6 || value[6] == ASCII.space {
+        let rest = value[6..<value.count]
+        let start = rest.firstIndex { $0 != ASCII.space } ?? rest.count
+        return rest[start..<rest.count]
+      }
+    }
+    guard !cookie.isEmpty, head.has(.cookie), admission.origins.mayUseCookies(head, isSecured: peer.isSecured)
+    else { return nil }
+    guard let value = try parsing({ () throws(HTTPParseError) in try head.single(.cookie) }) else { return nil }
+    return Self.cookie(cookie, in: value)
+  }
+
+  /// The value of a cookie, without quotation marks around it (RFC 6265 §4.2.1).
+  private static func cookie(_ name: String, in pairs: ByteView) -> ByteView? {
+    var start = 0
+    while start < pairs.count {
+      let rest = pairs[start..<pairs.count]
+      let end = rest.firstIndex(of: UInt8(ascii: ";")) ?? rest.count
+      let first = rest.firstIndex { $0 != ASCII.space } ?? end
+      let pair = rest[min(first, end)..<end]
+      if let equals = pair.firstIndex(of: UInt8(ascii: "=")),
+        Array(name.utf8).withView({ pair[0..<equals].equals($0) })
+      {
+        let value = pair[equals + 1..<pair.count]
+        let isQuoted = value.count >= 2 && value[0] == ASCII.quote && value[value.count - 1] == ASCII.quote
+        return isQuoted ? value[1..<value.count - 1] : value
+      }
+      start += end + 1
+    }
+    return nil
+  }
+
+  /// Who has a ticket in the query of `/events`; `identity`, that of the request, without one.
+  func identity(
+    byTicket query: Query, _ head: borrowing RequestHead, from peer: Peer?, orElse identity: Identity?
+  ) throws(APIError) -> Identity? {
+    guard let text = query.text("ticket") else { return identity }
+    guard identity == nil else {
+      throw .problem(Problem(.badQuery, "A ticket and another proof of who asks exclude each other."))
+    }
+    guard let authenticator = service.authenticator, authenticator.isActive,
+      let found = authenticator.tickets.redeem(text.utf8.span, origin: foreignOrigin(of: head, from: peer)),
+      authenticator.current.confirms(found)
+    else { throw .problem(.invalidToken) }
+    return found
+  }
+
+  /// `POST /auth/tickets`.
+  func issueTicket(
+    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, to caller: Caller
+  ) throws(APIError) {
+    _ = try Query(head, [])
+    guard let authenticator = service.authenticator, let identity = caller.identity else {
+      throw .problem(.unauthenticated)
+    }
+    _ = try body.read()
+    let origin = foreignOrigin(of: head, from: caller.peer)
+    guard let ticket = authenticator.tickets.issue(for: identity, origin: origin) else {
+      throw .problem(Problem(.memoryFull, "There are as many tickets as there may be; they end within 30 s."))
+    }
+    var text: [UInt8] = []
+    text.append(literal: #"{"ticket":"#)
+    text.appendJSON(ticket.text)
+    text.append(literal: #","expires":"#)
+    text.appendJSON("\(ticket.expires)")
+    text.append(UInt8(ascii: "}"))
+    answer(text, &response)
+  }
+
+  /// The origin of the page that asks, if it is another than the server's own.
+  private func foreignOrigin(of head: borrowing RequestHead, from peer: Peer?) -> [UInt8]? {
+    admission.origins.foreignOrigin(of: head, isSecured: peer?.isSecured ?? false)
+  }
+
+  /// `GET /auth/me`: what `auth` means for who asks.
+  func tellIdentity(
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, of identity: Identity?
+  ) throws(APIError) {
+    _ = try Query(head, [])
+    var text: [UInt8] = []
+    text.append(literal: #"{"auth":"#)
+    if let identity { text.appendJSON(identity.auth.text(of: .root)) } else { text.append(literal: "null") }
+    text.append(UInt8(ascii: "}"))
+    answer(text, &response)
+  }
+
+  private func answer(_ text: [UInt8], _ response: inout ResponseWriter) {
+    response.begin(.ok)
+    response.field("Content-Type", "application/json")
+    response.field("Cache-Control", "no-store")
+    response.end(text)
+  }
+}
+
+extension Problem {
+  /// Nobody has been proven to ask, and somebody has to be.
+  static let unauthenticated = Problem(
+    .unauthenticated, "Send a token: \"Authorization: Bearer …\", or the command \"auth\" over a WebSocket.")
+  /// What was given is not accepted; why, only the server's log says.
+  static let invalidToken = Problem(.invalidToken, "The token is unknown, malformed or over: get another one.")
+}
