@@ -18,7 +18,16 @@ final class AccessControl {
   /// Those that were asked for last: one caller asks again and again.
   private var last: (key: Key, rights: Rights)?
 
-  init(_ policy: AccessPolicy?) { self.policy = policy }
+  private let authenticator: Authenticator?
+
+  /// - Parameter authenticator: Where callers can prove who they are.
+  init(_ policy: AccessPolicy?, _ authenticator: Authenticator? = nil) {
+    self.policy = policy
+    self.authenticator = authenticator
+  }
+
+  /// Whether somebody unknown could become known.
+  var canIdentify: Bool { authenticator?.isActive == true }
 
   /// Replaces the rules.
   func set(_ policy: AccessPolicy?) {

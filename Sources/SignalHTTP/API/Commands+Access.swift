@@ -165,7 +165,10 @@ extension Commands {
   }
 
   private func forbidden(_ operation: AccessOperation, _ path: String, _ caller: Caller) -> Problem {
-    Problem(.forbidden, "Not allowed to \(operation.rawValue) \"\(path)\".")
+    let isUnknown = caller.identity == nil && access.canIdentify
+    return Problem(
+      isUnknown ? .unauthenticated : .forbidden,
+      "Not allowed to \(operation.rawValue) \"\(path)\"" + (isUnknown ? " for somebody unknown." : "."))
   }
 
   private func invalid(_ path: PropertyPath, _ match: String) -> Problem {

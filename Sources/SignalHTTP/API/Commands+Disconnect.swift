@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 package import SignalStore
 
 /// Operations and releases at the end of a connection.
@@ -8,9 +9,19 @@ extension Commands {
   /// notified.
   private func check(onDisconnect operations: [DisconnectOperation], as caller: Caller) throws(Problem) {
     for (index, operation) in operations.enumerated() {
-      guard case .write(let request) = operation else { continue }
       do throws(Problem) {
+        let request: OperationRequest
+        switch operation {
+        case .write(let write): request = write
+        case .send(let message):
+          try check(.send, message.path, message.message, as: caller)
+          continue
+        }
         let operation = try self.operation(of: request)
+        let isConditional = request.condition != .any || request.filter != nil
+        _ = try judge(
+          operation.action, request.path, replacing: readForRules(request.path), isConditional: isConditional,
+          as: caller)
         if let source = request.filter { _ = try conditionFilter(source) }
         if let ttl = operation.ttl, ttl <= .zero || ttl > store.limits.ttlLimit {
           let error = StoreError.badTimeToLive(operation: index, limit: store.limits.ttlLimit)

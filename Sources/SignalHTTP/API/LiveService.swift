@@ -38,7 +38,8 @@ final class LiveService {
     self.authenticator = authenticator
     identities = authenticator.map { IdentityWatch($0, on: loop) }
     memory = loop.memory?.budget
-    commands = Commands(store, configuration, series: series, access: AccessControl(configuration.policy))
+    commands = Commands(
+      store, configuration, series: series, access: AccessControl(configuration.policy, authenticator))
     holdsBack = commands.holdsBack
     gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in gate?.depend(on: commands.records) }
