@@ -36,7 +36,7 @@ struct AuthSettingTests {
         timeout: 2s
       """
     ).settings
-    #expect(settings.auth.keys == Self.keys && settings.auth.tokens == "tokens.json" && settings.auth.isRequired)
+    #expect(settings.auth.keys == Self.keys && settings.auth.tokens == "tokens.json" && settings.auth.required)
     #expect(
       settings.auth.requirements == TokenVerifier.Requirements(issuer: "https://idp.example", audience: "signal"))
     #expect(settings.auth.cookie == "session" && settings.auth.timeout == .seconds(2))

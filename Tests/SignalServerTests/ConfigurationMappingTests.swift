@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import SignalAccess
 import SignalHTTP
 import SignalJournal
 import SignalStore
@@ -32,17 +33,19 @@ struct ConfigurationMappingTests {
       "data.queueBytes": "\(storage?.journal.queueBytes as Any)", "data.readOnly": "\(storage?.isReadOnly as Any)",
       "data.history": "\(storage?.history.rules as Any)", "data.rules": "\(storage?.rules as Any)",
     ]
-    return all(settings.server, settings.live, settings.store).merging(data) { $1 }
+    return all(settings.server, settings.live, settings.store, settings.auth).merging(data) { $1 }
   }
 
   private static func all(
-    _ server: ServerConfiguration, _ live: LiveConfiguration, _ store: StoreLimits
+    _ server: ServerConfiguration, _ live: LiveConfiguration, _ store: StoreLimits,
+    _ auth: AuthenticationSettings
   ) -> [String: String] {
     fields(server, "server").merging(fields(live, "live")) { $1 }.merging(fields(store, "store")) { $1 }
+      .merging(fields(auth, "auth")) { $1 }
   }
 
   @Test func `the defaults of settings are those of the libraries`() {
-    let libraries = Self.all(ServerConfiguration(), LiveConfiguration(), StoreLimits())
+    let libraries = Self.all(ServerConfiguration(), LiveConfiguration(), StoreLimits(), AuthenticationSettings())
     #expect(Self.all(Settings()).filter { !$0.key.hasPrefix("data.") } == libraries)
   }
 
@@ -76,7 +79,10 @@ struct ConfigurationMappingTests {
       }
     }
     // What a program is told is its own business; rules are compiled when all settings are known.
-    #expect(Set(defaults.keys).subtracting(reached) == ["server.observer", "server.memoryObserver", "live.policy"])
+    #expect(
+      Set(defaults.keys).subtracting(reached) == [
+        "server.observer", "server.memoryObserver", "server.exposedTokenObserver", "live.policy",
+      ])
   }
 
   @Test func `a setting has the name of the member that it sets, with that of its group before it`() throws {

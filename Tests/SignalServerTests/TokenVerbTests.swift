@@ -115,6 +115,25 @@ struct TokenVerbTests {
     }
   }
 
+  @Test func `who could change the settings needs no token on a unix socket`() throws {
+    try withRoot {
+      _ = try make("ann")
+      let socket = root + "/s"
+      let program = try Program([
+        "serve", "--listen", "unix:\(socket)", "--log-level", "error", "--auth-tokens", file, "--auth-required", "true",
+      ])
+      defer {
+        program.process.terminate()
+        _ = program.end()
+      }
+      #expect(program.line() == "listening on unix:\(socket)")
+      for arguments in [["set", "a", "1"], ["watch", "a", "--count", "1"]] {
+        let run = try Program.run(arguments + ["--server", "unix:\(socket)"])
+        #expect(run.status == 0, "\(run)")
+      }
+    }
+  }
+
   @Test func `a file that others can read stops the start`() throws {
     try withRoot {
       _ = try make("ann")

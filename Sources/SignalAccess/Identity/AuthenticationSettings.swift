@@ -17,7 +17,7 @@ package struct AuthenticationSettings: Equatable, Sendable {
   /// The file of the server's own tokens; empty for none.
   package var tokens = ""
   /// Whether nothing is answered to callers who have not proven who they are.
-  package var isRequired = false
+  package var required = false
   /// Where the keys for JSON Web Tokens come from.
   package var keys: [KeySource] = []
   /// What is required of the claims of a JSON Web Token.
@@ -31,7 +31,7 @@ package struct AuthenticationSettings: Equatable, Sendable {
   package init() {}
 
   /// Whether anything is accepted or asked for, so that requests have to be looked at.
-  package var isActive: Bool { isRequired || !tokens.isEmpty || !keys.isEmpty }
+  package var isActive: Bool { required || !tokens.isEmpty || !keys.isEmpty }
 
   /// The files whose content decides who is accepted.
   package var files: [String] {

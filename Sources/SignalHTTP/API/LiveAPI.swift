@@ -332,7 +332,7 @@ private enum Route {
     }
   }
 
-  /// Whether somebody unknown may use it where ``AuthenticationSettings/isRequired``.
+  /// Whether somebody unknown may use it where ``AuthenticationSettings/required``.
   var identification: Identification {
     switch self {
     case .live, .ready, .server: .ignored

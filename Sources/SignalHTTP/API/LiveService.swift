@@ -108,7 +108,7 @@ final class LiveService {
   /// Whether only those are served who have proven who they are.
   var isIdentityRequired: Bool {
     guard let authenticator, authenticator.isActive else { return false }
-    return authenticator.current.settings.isRequired
+    return authenticator.current.settings.required
   }
 
   // MARK: Requests

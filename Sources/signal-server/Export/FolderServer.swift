@@ -27,6 +27,7 @@ enum FolderServer {
       do throws(Failure) {
         var client = ClientOptions()
         client.server = "unix:" + socket
+        client.token = nil
         try body(client)
         outcome = .success(())
       } catch {

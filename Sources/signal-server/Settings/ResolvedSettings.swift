@@ -226,7 +226,7 @@ struct ResolvedSettings: Equatable, Sendable {
     }
     guard auth.tokens.isEmpty, auth.keys.isEmpty else { return }
     if !auth.cookie.isEmpty { throw error("auth.cookie", "needs auth.jwt.keys, with which it is verified") }
-    if auth.isRequired { throw error("auth.required", "needs auth.tokens or auth.jwt.keys, or nobody can be served") }
+    if auth.required { throw error("auth.required", "needs auth.tokens or auth.jwt.keys, or nobody can be served") }
   }
 
   /// Two contradicting settings; the reported source is that of the first that was set.

@@ -183,7 +183,7 @@ extension Settings {
     .hsts("tls.hsts", \.tls.hsts, .zero ... .seconds(3660 * 86_400), "how long browsers shall use nothing but TLS"),
 
     .file("auth.tokens", \.auth.tokens, "tokens of the server, as the verb token makes them").untilRestart,
-    .flag("auth.required", \.auth.isRequired, "serve only those who have proven who they are (401)"),
+    .flag("auth.required", \.auth.required, "serve only those who have proven who they are (401)"),
     .keys("auth.jwt.keys", \.auth.keys, "keys with which JSON Web Tokens are verified").untilRestart,
     .word(
       "auth.jwt.issuer", \.auth.requirements.issuer, "an issuer such as https://idp.example",

@@ -79,6 +79,8 @@ struct ServeVerb: AsyncParsableCommand {
         let settings = settings.within(available: availableMemory())
         do {
           let identities = try Authenticator.ReadFiles(settings.auth)
+          level.change(to: settings.log.level)
+          Self.raiseDescriptors(settings, logger)
           try server.reload(Self.configuration(settings, logger), live: settings.live)
           authenticator.apply(identities)
         } catch let error as IdentityError {
@@ -86,8 +88,6 @@ struct ServeVerb: AsyncParsableCommand {
         } catch {
           throw Failure(.configuration, "\(error)")
         }
-        level.change(to: settings.log.level)
-        Self.raiseDescriptors(settings, logger)
         Self.tellCertificates(of: server, logger)
       })
     do throws(ServerError) {

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `a token in the handshake says who is there`() throws {
-    let server = try TokenServer { $0.isRequired = true }
+    let server = try TokenServer { $0.required = true }
     let client = try LiveClient(
       server.server, query: "match=**", fields: TokenServer.fields(server.make("ann")))
     #expect(client.hello.type == "hello")
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func `in a browser it is said first, and the subscription of the URL waits for it`() throws {
-    let server = try TokenServer { $0.isRequired = true }
+    let server = try TokenServer { $0.required = true }
     let token = try server.make("ann", expires: Timestamp(milliseconds: 4_102_444_800_000))
     let socket = try socket(server, query: "?match=**")
     for command in [#""type":"ping""#, #""type":"get","path":"a""#, #""type":"set","path":"a","value":2"#] {
@@ -65,7 +65,7 @@ import Testing
 
   @Test func `who says nothing in time is closed with 4401`() throws {
     let server = try TokenServer {
-      $0.isRequired = true
+      $0.required = true
       $0.timeout = .milliseconds(50)
     }
     let socket = try socket(server)
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test func `a ticket opens a WebSocket`() throws {
-    let server = try TokenServer { $0.isRequired = true }
+    let server = try TokenServer { $0.required = true }
     let response = try server.request("POST", "/auth/tickets", server.make("ann"))
     let ticket = try #require(LiveMessage(response.text).string("ticket"))
     let client = try LiveClient(server.server, query: "match=**&ticket=\(ticket)")

@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `where it is required, somebody unknown has probes and preflights only`() throws {
-    let server = try TokenServer(live: LiveConfiguration(origins: ["https://app.example"])) { $0.isRequired = true }
+    let server = try TokenServer(live: LiveConfiguration(origins: ["https://app.example"])) { $0.required = true }
     let client = try server.server.connect()
     for (method, target) in [
       ("GET", "/properties/a"), ("HEAD", "/properties/a"), ("PUT", "/properties/a"), ("PATCH", "/properties/a"),
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test func `a refusal comes before the body`() throws {
-    let server = try TokenServer { $0.isRequired = true }
+    let server = try TokenServer { $0.required = true }
     let client = try server.server.connect(
       sending: "PUT /properties/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n")
     let response = try client.receive()
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test func `a ticket opens one event stream`() throws {
-    let server = try TokenServer { $0.isRequired = true }
+    let server = try TokenServer { $0.required = true }
     let ticket = try ticket(server, server.make("ann"))
     let stream = try EventStreamClient(server.server, query: "match=**&ticket=\(ticket)")
     #expect(stream.response.status == 200)
@@ -177,7 +177,7 @@ import Testing
 
   @Test func `a ticket is for one origin`() throws {
     let (app, other) = ("https://app.example", "https://other.example")
-    let server = try TokenServer(live: LiveConfiguration(origins: [app, other])) { $0.isRequired = true }
+    let server = try TokenServer(live: LiveConfiguration(origins: [app, other])) { $0.required = true }
     let token = try server.make("ann")
     let own = TestTransport.adapted("http://127.0.0.1:\(server.server.port)")
     func status(_ ticket: String, _ origin: String?) throws -> Int {
