@@ -16,11 +16,13 @@ extension FuzzTarget {
     guard let client = forwardedClient(lines), case .address(let address, _)? = client.node else { return }
     require(IPAddress(address.description) == address, "\(address) reads as another")
     guard !forwardedTrust.contains(address) else { return }
-    let fields = lines.map { String(decoding: $0, as: UTF8.self).lowercased() }
-    let standard = fields.contains { $0.hasPrefix("forwarded:") }
-    let customary = fields.contains { $0.hasPrefix("x-forwarded-for:") }
+    func own(_ field: String) -> [[UInt8]] {
+      lines.filter { String(decoding: $0, as: UTF8.self).lowercased().hasPrefix("\(field):") }
+    }
+    let standard = forwardedClient(own("forwarded")) != nil
+    let customary = forwardedClient(own("x-forwarded-for")) != nil
     // Schemes would have to be one more, too.
-    guard !fields.contains(where: { $0.hasPrefix("x-forwarded-proto:") }) else { return }
+    guard own("x-forwarded-proto").isEmpty else { return }
     let appended =
       (standard ? ["Forwarded: for=10.0.0.1"] : []) + (customary ? ["X-Forwarded-For: 10.0.0.1"] : [])
     require(forwardedClient(lines + appended.map { Array($0.utf8) }) == client, "a further proxy changes the client")
