@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# The server alone: one binary with the Swift runtime inside, and the OpenSSL, SQLite and libyaml of the distribution.
+# The server alone: one binary with the Swift runtime inside, and the OpenSSL, SQLite, libyaml and zlib of the distribution.
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libsqlite3-dev libssl-dev libyaml-dev pkg-config \
+ && apt-get install -y --no-install-recommends libsqlite3-dev libssl-dev libyaml-dev pkg-config zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 # Dependencies in a layer of their own: they change less often than the sources.
@@ -17,7 +17,7 @@ RUN swift build -c release --static-swift-stdlib --product signal-server \
 
 FROM debian:bookworm-slim
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libsqlite3-0 libssl3 libstdc++6 libyaml-0-2 \
+ && apt-get install -y --no-install-recommends libsqlite3-0 libssl3 libstdc++6 libyaml-0-2 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /signal-server /usr/local/bin/signal-server
 # A volume for who wants the store kept: SIGNAL_DATA_DIR=/data and -v signal:/data.

@@ -45,13 +45,16 @@ let package = Package(
     .target(name: "CReadiness"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "CTLS", dependencies: ["COpenSSL"]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
       name: "SignalAccess", dependencies: ["CEL", "COpenSSL", "JSON", "SignalStore", "Signals"], swiftSettings: strict),
     .target(
       name: "SignalHTTP",
       // Signals too, though SignalStore exports it: what is inlined from it here has to be compiled anew when it changes.
-      dependencies: ["CEL", "COpenSSL", "CReadiness", "CTLS", "JSON", "SignalAccess", "SignalStore", "Signals"],
+      dependencies: [
+        "CEL", "COpenSSL", "CReadiness", "CTLS", "CZlib", "JSON", "SignalAccess", "SignalStore", "Signals",
+      ],
       exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
       resources: [
         .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),
@@ -67,7 +70,7 @@ let package = Package(
       swiftSettings: strict),
 
     .target(
-      name: "TestSupport", dependencies: ["JSON", "SignalAccess", "SignalHTTP"], path: "Tests/Support",
+      name: "TestSupport", dependencies: ["CZlib", "JSON", "SignalAccess", "SignalHTTP"], path: "Tests/Support",
       swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
     .executableTarget(

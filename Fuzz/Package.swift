@@ -25,11 +25,14 @@ let package = Package(
     .target(name: "CReadiness"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "CTLS", dependencies: ["COpenSSL"]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
       name: "SignalAccess", dependencies: ["CEL", "COpenSSL", "JSON", "SignalStore", "Signals"], swiftSettings: fuzzed),
     .target(
       name: "SignalHTTP",
-      dependencies: ["CEL", "COpenSSL", "CReadiness", "CTLS", "JSON", "SignalAccess", "SignalStore", "Signals"],
+      dependencies: [
+        "CEL", "COpenSSL", "CReadiness", "CTLS", "CZlib", "JSON", "SignalAccess", "SignalStore", "Signals",
+      ],
       exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
       resources: [
         .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),

@@ -10,7 +10,7 @@ if ! command -v swift >/dev/null; then
 fi
 
 # Module of pkg-config : Debian package.
-libraries="openssl:libssl-dev yaml-0.1:libyaml-dev sqlite3:libsqlite3-dev"
+libraries="openssl:libssl-dev yaml-0.1:libyaml-dev sqlite3:libsqlite3-dev zlib:zlib1g-dev"
 
 missing=""
 command -v pkg-config >/dev/null || missing="pkg-config"

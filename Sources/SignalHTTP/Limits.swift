@@ -94,6 +94,11 @@ public struct Limits: Sendable, Equatable {
   /// Default 5 s.
   public var closeTimeout: Duration = .seconds(5)
 
+  /// Which clients get compressed output.
+  ///
+  /// Default: none.
+  public var compression = CompressionPolicy.off
+
   /// All defaults.
   public init() {}
 

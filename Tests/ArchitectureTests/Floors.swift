@@ -15,7 +15,7 @@ enum Floors {
     "SignalAccess": ["JSON", "CEL", "SignalStore", "Synchronization", "Glibc", "COpenSSL"],
     "SignalHTTP": [
       "JSON", "CEL", "SignalStore", "SignalAccess", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL",
-      "CTLS",
+      "CTLS", "CZlib",
     ],
     "signal-server": [
       "JSON", "CEL", "SignalStore", "SignalAccess", "SignalHTTP", "SignalJournal", "ArgumentParser", "Logging",
@@ -38,28 +38,33 @@ enum Floors {
     "System": Folder(imports: ["Glibc", "CReadiness"], uses: []),
     "Bytes": Folder(imports: [], uses: []),
     "HTTP": Folder(imports: [], uses: ["Bytes"]),
-    "WebSocket": Folder(imports: [], uses: ["Bytes"]),
+    "Compression": Folder(imports: ["CZlib"], uses: []),
+    "WebSocket": Folder(imports: [], uses: ["Compression", "Bytes"]),
     "Memory": Folder(imports: ["Synchronization"], uses: ["System"]),
     "Transport": Folder(imports: ["Glibc", "CTLS"], uses: ["System", "Bytes"]),
     "Loop": Folder(
       imports: ["Dispatch", "Synchronization", "Glibc", "CReadiness"],
-      uses: ["Memory", "Transport", "System", "Bytes"]),
+      uses: ["Memory", "Transport", "System", "Compression", "Bytes"]),
     "Connection": Folder(
       imports: ["Synchronization"],
-      uses: ["Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", "System", ""]),
+      uses: ["Loop", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", "System", ""]),
     // The hub writes frames, once for all who get them, and its methods run on a loop; it knows no connection.
     "Hub": Folder(
-      imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"], uses: ["Loop", "WebSocket", "Bytes"]),
+      imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
+      uses: ["Loop", "WebSocket", "Compression", "Bytes"]),
     "API": Folder(
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
-      uses: ["Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", ""]),
+      uses: ["Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", ""]),
     "Client": Folder(
       imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["Transport", "System", "WebSocket", "HTTP", "Bytes"]),
     "Load": Folder(
       imports: [], uses: ["Client", "Connection", "Loop", "Transport", "WebSocket", "Bytes", "System", ""]),
     "": Folder(
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
-      uses: ["API", "Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Bytes", "System"]),
+      uses: [
+        "API", "Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes",
+        "System",
+      ]),
   ]
 
   /// What a single file may import beyond its module or folder, and why.

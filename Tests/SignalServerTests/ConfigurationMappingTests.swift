@@ -52,7 +52,7 @@ struct ConfigurationMappingTests {
   /// Values that each kind of setting takes; one of them is not the default.
   private static let candidates = [
     "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "true", "a raw 1d", "a volatile",
-    "a 20%", "unix",
+    "a 20%", "unix", "public",
   ]
 
   @Test(

@@ -80,7 +80,7 @@ struct PrecedenceTests {
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
     let candidates = [
-      "modern", "optional", "7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77", "true",
+      "modern", "optional", "7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77", "true", "public",
     ]
     return candidates.first { candidate in
       var settings = Settings()

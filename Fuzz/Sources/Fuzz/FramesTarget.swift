@@ -9,9 +9,10 @@ extension FuzzTarget {
     guard let input = CutInput(input) else { return }
     // Odd and even numbers of bytes choose, so that both ways need no byte of their own.
     let acceptsBinary = input.bytes.count % 2 == 0
-    for closesFirst in [false, true] {
+    for (closesFirst, compresses) in [(false, false), (true, false), (false, true)] {
       _ = input.sameOutcome { bytes, cuts in
-        var connection = ServerConnection(acceptsBinary: acceptsBinary, closesFirst: closesFirst)
+        var connection = ServerConnection(
+          acceptsBinary: acceptsBinary, closesFirst: closesFirst, compresses: compresses)
         connection.receive(bytes, cutAt: cuts)
         return connection.seen
       }
@@ -46,8 +47,9 @@ private struct ServerConnection {
   private(set) var seen = Seen()
   private var machine: WebSocketMachine
 
-  init(acceptsBinary: Bool, closesFirst: Bool) {
-    machine = WebSocketMachine(role: .server, limits: Self.limits, acceptsBinary: acceptsBinary)
+  init(acceptsBinary: Bool, closesFirst: Bool, compresses: Bool) {
+    machine = WebSocketMachine(
+      role: .server, limits: Self.limits, acceptsBinary: acceptsBinary, allowsCompression: compresses)
     if closesFirst { machine.close(.goingAway, to: &seen.replies) }
   }
 
@@ -68,7 +70,11 @@ private struct ServerConnection {
     var position = 0
     while true {
       let before = position
-      let event = machine.next(in: &buffer, at: &position, replies: &seen.replies)
+      var event = machine.next(in: &buffer, at: &position, replies: &seen.replies)
+      if case .message(let message) = event, message.isCompressed {
+        event = machine.inflate(message, in: buffer, by: Inflater(), replies: &seen.replies)
+        if case .end = event { position = buffer.count }
+      }
       require((before...buffer.count).contains(position), "the position is outside of the piece")
       switch event {
       case .needMore:

@@ -10,7 +10,8 @@ struct FuzzTarget: Sendable {
 
   /// All of them: a new target is a file like `JSONTarget.swift` and a name here.
   static let all: [FuzzTarget] = [
-    .json, .head, .body, .frames, .liveMessage, .expression, .proxyHeader, .forwarded, .webToken, .keySet,
+    .json, .head, .body, .frames, .offers, .inflate, .liveMessage, .expression, .proxyHeader, .forwarded, .webToken,
+    .keySet,
   ]
 }
 

@@ -74,10 +74,24 @@ extension LiveAPI {
     return tree.text(of: node)
   }
 
-  private func appendEntityTag(of stored: StoredValue, to output: inout [UInt8]) {
+  /// How the content that a tag identifies is encoded: different bytes have different strong tags (RFC 9110 §8.8.3.3).
+  enum TagCoding: CaseIterable {
+    case identity, gzip
+
+    fileprivate var suffix: StaticString { self == .gzip ? "-gzip" : "" }
+  }
+
+  private func appendEntityTag(of stored: StoredValue, _ coding: TagCoding = .identity, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
     cursor(stored.revision).write(to: &output)
+    output.append(literal: coding.suffix)
     output.append(UInt8(ascii: "\""))
+  }
+
+  /// The inside of a tag without what says how the content was encoded: a write is about the property itself.
+  static func withoutCoding(_ tag: ByteView) -> ByteView {
+    let end = tag.count - 5
+    return end > 0 && tag[end..<tag.count].equals("-gzip") ? tag[0..<end] : tag
   }
 
   func appendEntityTag(of stored: StoredValue, _ response: inout ResponseWriter) {
@@ -87,16 +101,20 @@ extension LiveAPI {
   /// Whether a conditional field matches the tag of a property, or of a missing one; nil when there is no such field.
   func matches(
     _ field: KnownField, _ head: borrowing RequestHead, _ found: StoredValue?,
-    _ comparison: RequestHead.TagComparison
+    _ comparison: RequestHead.TagComparison, tags: [TagCoding] = TagCoding.allCases
   ) throws(APIError) -> Bool? {
     guard head.has(field) else { return nil }
     return try entityTags { () throws(HTTPParseError) in
       guard let found else { return try head.entityTags(in: field, contain: nil, by: comparison) }
-      var tag: [UInt8] = []
-      appendEntityTag(of: found, to: &tag)
-      return try tag.withView { view throws(HTTPParseError) in
-        try head.entityTags(in: field, contain: view, by: comparison)
+      for coding in tags {
+        var tag: [UInt8] = []
+        appendEntityTag(of: found, coding, to: &tag)
+        let isMatched = try tag.withView { view throws(HTTPParseError) in
+          try head.entityTags(in: field, contain: view, by: comparison)
+        }
+        if isMatched == true { return true }
       }
+      return false
     }
   }
 
@@ -123,9 +141,9 @@ extension LiveAPI {
   }
 
   func appendValidators(
-    _ stored: StoredValue, _ revision: Revision, _ response: inout ResponseWriter
+    _ stored: StoredValue, _ revision: Revision, _ coding: TagCoding, _ response: inout ResponseWriter
   ) {
-    appendEntityTag(of: stored, &response)
+    response.field("ETag") { appendEntityTag(of: stored, coding, to: &$0) }
     appendCacheControl(&response)
     response.field("Last-Modified") { HTTPDate(secondsSinceEpoch: stored.time.seconds).append(to: &$0) }
     if let expires = stored.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }

@@ -48,14 +48,17 @@ extension LiveAPI {
     }
     let noneMatch = try matches(.ifNoneMatch, head, found, .weak)
     if noneMatch == true || (noneMatch == nil && !isModified(found, head)) {
+      // The tag that the client has named: of the content that it keeps.
+      let isPlain = noneMatch == nil ? true : try matches(.ifNoneMatch, head, found, .weak, tags: [.identity]) == true
       response.begin(.notModified)
-      appendValidators(found, revision, &response)
+      appendValidators(found, revision, isPlain ? .identity : .gzip, &response)
       return response.endWithoutBody()
     }
+    let content = response.encode(value.bytes)
     response.begin(.ok)
     response.field("Content-Type", "application/json")
-    appendValidators(found, revision, &response)
-    response.end(value.bytes)
+    appendValidators(found, revision, content.isGzip ? .gzip : .identity, &response)
+    response.end(content)
   }
 
   func putProperty(
@@ -160,7 +163,7 @@ extension LiveAPI {
         }
         // A weak tag never matches strongly, and a tag of another form is not one of this server: neither is a cursor.
         guard !tag.isWeak || field == .ifNoneMatch else { return }
-        let inner = tag.opaque[1..<tag.opaque.count - 1]
+        let inner = Self.withoutCoding(tag.opaque[1..<tag.opaque.count - 1])
         if let cursor = inner.withSpan({ Cursor($0) }) { cursors.append(cursor) }
       }
     }

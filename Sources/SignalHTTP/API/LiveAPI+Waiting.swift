@@ -39,7 +39,7 @@ extension LiveAPI {
       if isMet { return try answerProperty(path, found, revision, pointer, head, &response) }
       response.begin(.notModified)
       if let found {
-        appendValidators(found, revision, &response)
+        appendValidators(found, revision, .identity, &response)
       } else {
         appendRevision(revision, &response)
       }

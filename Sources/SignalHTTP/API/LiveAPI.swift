@@ -53,6 +53,7 @@ final class LiveAPI: RequestHandler {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
       let identity = try identity(of: head, asking: route.identification, &response, responder, on: loop)
+      if identity != nil { response.clientIsIdentified() }
       // Also for a refusal, which may reveal the state of the store.
       defer { if route.tellsOfStore { service.noteDependence() } }
       return try answer(route, head, RequestBody(body), &response, responder, as: identity, on: loop)
@@ -70,6 +71,7 @@ final class LiveAPI: RequestHandler {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
       let identity = try identity(of: head, asking: route.identification, &response, responder, on: loop)
+      if identity != nil { response.clientIsIdentified() }
       guard route.allows(head.knownMethod) else { throw notAllowed(head, route) }
       switch head.knownMethod {
       case .put, .patch, .post:

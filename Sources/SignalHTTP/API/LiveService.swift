@@ -25,6 +25,7 @@ final class LiveService {
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
+  let compression: CompressionPolicy
   let responseTimeout: Duration
   private var replyText: [UInt8] = []
   /// The capacity that the buffer of replies keeps at most between two of them.
@@ -47,6 +48,7 @@ final class LiveService {
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
+    compression = limits.compression
     responseTimeout = limits.responseTimeout
     let live = configuration.limits
     let hubLimits = HubLimits(
@@ -94,6 +96,7 @@ final class LiveService {
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
+    compression = limits.compression
     responseTimeout = limits.responseTimeout
     hub.filterFailed = Self.filterFailed(observer)
   }

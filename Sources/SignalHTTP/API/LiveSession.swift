@@ -45,6 +45,7 @@ final class LiveSession: WebSocketHandler {
 
   func opened(_ socket: WebSocket, on loop: isolated EventLoop) {
     self.socket = socket
+    if caller.identity != nil { noteIdentity() }
     beginWatching(on: loop)
     if !isAwaitingIdentity { greet(on: loop) }
   }
@@ -183,9 +184,18 @@ final class LiveSession: WebSocketHandler {
   func change(to identity: Identity, on loop: isolated EventLoop) {
     let before = caller
     caller.identity = identity
+    noteIdentity()
     for membership in subscriptions.changed(between: before, and: caller, service) {
       accessChanged(membership, on: loop)
     }
+  }
+
+  /// Compresses nothing any more, unless that is done for those who are known, too.
+  private func noteIdentity() {
+    guard socket.compressesOutput, !service.compression.permits(identified: true) else { return }
+    socket.compressesOutput = false
+    leaveWindow()
+    subscriptions.chooseForms()
   }
 
   private func checkRoom() throws(Problem) {
@@ -282,4 +292,22 @@ extension LiveSession: Subscriber {
   }
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) { subscriptions.remove(membership) }
+
+  var compression: FrameCompression {
+    guard let deflate = socket.deflate, socket.compressesOutput else { return .none }
+    return deflate.allowsWindow ? .window : .alone(largest: deflate.largestAlone)
+  }
+
+  var isInWindow: Bool { socket.isInWindow }
+
+  func enterWindow(_ membership: Membership) -> Bool {
+    guard subscriptions.enterWindow(membership) else { return false }
+    socket.isInWindow = true
+    return true
+  }
+
+  func leaveWindow() {
+    socket.isInWindow = false
+    subscriptions.leaveWindow()
+  }
 }

@@ -38,6 +38,8 @@ final class LiveSubscriptions {
   // Each with its memory claim, which is released with it.
   private var members: [(id: Int, membership: Membership, request: SubscribeRequest, claim: MemoryClaim?)] = []
   private var demands: [(id: Int, subscription: DemandSubscription, claim: MemoryClaim?)] = []
+  /// The one that is in the window of its group.
+  private var inWindow: Membership?
   /// Whether there is work to do when the socket has taken everything.
   private var hasWork = false
   /// The recent cost of the connection's expensive filters.
@@ -114,6 +116,33 @@ final class LiveSubscriptions {
     hub.cancel(members.remove(at: index).membership)
     return true
   }
+
+  // MARK: Compression
+
+  /// Whether one of them is in the window of its group.
+  var isInWindow: Bool { inWindow != nil }
+
+  /// A subscription is about to be in the window of its group; false when another is in its own.
+  ///
+  /// The client would take anything else compressed for part of the window: the others get frames that are not.
+  func enterWindow(_ membership: Membership) -> Bool {
+    guard inWindow == nil else { return false }
+    inWindow = membership
+    for member in members where member.membership !== membership { member.membership.chooseForm() }
+    return true
+  }
+
+  /// The subscription that is in a window, if any, leaves it.
+  func leaveWindow() {
+    guard let left = inWindow.take() else { return }
+    left.leaveWindow()
+    chooseForms()
+  }
+
+  /// Lets each choose the form of its frames anew.
+  func chooseForms() { for member in members { member.membership.chooseForm() } }
+
+  // MARK: Work
 
   /// Removes a subscription that has ended by itself.
   func remove(_ membership: Membership) {

@@ -52,6 +52,7 @@ final class HTTPSession: Session {
     let client: Peer
     /// From the response that the handler has begun to prepare.
     let commonFields: [UInt8]
+    let coding: ContentCoding?
     /// nil when the answer comes from elsewhere, or after its timeout.
     var wait: (any RequestWait)?
   }
@@ -213,7 +214,8 @@ final class HTTPSession: Session {
     swap(&lent, &output)
     var response = ResponseWriter(
       appendingTo: consume lent, for: head, mayKeepAlive: !loop.isDraining && !isRefusing,
-      isSecured: client.isSecured, service.clock)
+      isSecured: client.isSecured, service.clock,
+      coding: ContentCoding(for: head, of: client, service.limits, on: loop))
     defer { output = response.output }
     if isRefusing {
       response.refuse(
@@ -233,25 +235,28 @@ final class HTTPSession: Session {
     case .later:
       phase = .waiting(
         Awaited(
-          request: HTTPRequest(copying: head, body: []), client: client, commonFields: response.commonFields, wait: nil)
-      )
+          request: HTTPRequest(copying: head, body: []), client: client, commonFields: response.commonFields,
+          coding: response.coding, wait: nil))
       connection.setDeadline(after: service.limits.responseTimeout, on: loop)
       return nil
     case .wait(let wait, let time):
       phase = .waiting(
         Awaited(
-          request: HTTPRequest(copying: head, body: []), client: client, commonFields: response.commonFields, wait: wait
-        ))
+          request: HTTPRequest(copying: head, body: []), client: client, commonFields: response.commonFields,
+          coding: response.coding, wait: wait))
       // The end of such a peer has been reported already; it may still read an answer.
       let isOver = connection.peerIsEnding || loop.isDraining
       connection.setDeadline(after: isOver ? .zero : time, on: loop)
       return nil
     case .webSocket(let handler, let subprotocols, let acceptsBinary):
-      switch WebSocketHandshake.answer(UpgradeRequest(head), offering: subprotocols) {
-      case .accept(let key, let subprotocol):
-        response.switchToWebSocket(acceptKey: key, subprotocol: subprotocol)
+      switch WebSocketHandshake.answer(
+        UpgradeRequest(head), offering: subprotocols, compresses: service.limits.compression.permits(client))
+      {
+      case .accept(let key, let subprotocol, let deflate):
+        response.switchToWebSocket(acceptKey: key, subprotocol: subprotocol, deflate: deflate)
         return Successor(
-          session: WebSocket(on: connection, handler: handler, acceptsBinary: acceptsBinary, loop: loop),
+          session: WebSocket(
+            on: connection, handler: handler, acceptsBinary: acceptsBinary, deflate: deflate, loop: loop),
           client: client)
       case .refuse(let refusal):
         response.refuse(refusal)
@@ -345,7 +350,8 @@ final class HTTPSession: Session {
     let response = awaited.request.withHead { head in
       var response = ResponseWriter(
         appendingTo: loop.takeScratch(), for: head, mayKeepAlive: !loop.isDraining,
-        isSecured: awaited.client.isSecured, service.clock, commonFields: awaited.commonFields)
+        isSecured: awaited.client.isSecured, service.clock, commonFields: awaited.commonFields,
+        coding: awaited.coding)
       write(head, &response)
       tell(of: response, head, awaited.client, connection)
       return response
@@ -479,7 +485,8 @@ extension UpgradeRequest {
     self.init(
       isGet: head.knownMethod == .get, isVersion1_1: head.minorVersion >= 1, upgrade: head.lines(of: .upgrade),
       connection: head.lines(of: .connection), key: head.lines(of: .secWebSocketKey),
-      version: head.lines(of: .secWebSocketVersion), protocols: head.lines(of: .secWebSocketProtocol))
+      version: head.lines(of: .secWebSocketVersion), protocols: head.lines(of: .secWebSocketProtocol),
+      extensions: head.lines(of: .secWebSocketExtensions))
   }
 }
 

@@ -1,5 +1,37 @@
 // SPDX-License-Identifier: MIT
 
+/// How the content of a response may be encoded for its client (RFC 9110 §8.4).
+struct ContentCoding {
+  let compressors: Compressors
+  private let policy: CompressionPolicy
+  /// Whether the request prefers gzip, and its client may have it.
+  private(set) var takesGzip: Bool
+
+  /// nil when nothing is compressed for this client.
+  init?(for head: borrowing RequestHead, of client: Peer, _ limits: Limits, on loop: isolated EventLoop) {
+    guard limits.compression.permits(client) else { return nil }
+    compressors = loop.compressors
+    policy = limits.compression
+    takesGzip = AcceptEncoding.prefersGzip(head)
+  }
+
+  mutating func clientIsIdentified() { takesGzip = takesGzip && policy.permits(identified: true) }
+}
+
+extension CompressionPolicy {
+  /// Whether a client gets compressed output.
+  func permits(_ client: Peer) -> Bool {
+    // A certificate, or the user of a process on this machine.
+    permits(identified: client.certificate != nil || client.credentials != nil)
+  }
+}
+
+/// The content of a response as it is sent.
+struct EncodedContent {
+  let bytes: [UInt8]
+  let isGzip: Bool
+}
+
 /// Writes one response into the output of its connection, as its request allows: no content for HEAD, `Connection`
 /// depending on the version and on whether the connection persists.
 struct ResponseWriter {
@@ -16,15 +48,18 @@ struct ResponseWriter {
   private let clock: ResponseClock
   private let isSecured: Bool
   private var head: ResponseHeadWriter?
+  /// How content may be encoded; nil when it is always sent as it is.
+  private(set) var coding: ContentCoding?
   /// Field lines that go into every response to this request.
   private(set) var commonFields: [UInt8] = []
 
   /// - Parameter isSecured: Whether the client speaks `https`.
   init(
     appendingTo output: consuming [UInt8], for head: borrowing RequestHead, mayKeepAlive: Bool, isSecured: Bool,
-    _ clock: ResponseClock, commonFields: [UInt8] = []
+    _ clock: ResponseClock, commonFields: [UInt8] = [], coding: ContentCoding? = nil
   ) {
     self.output = output
+    self.coding = coding
     self.clock = clock
     self.isSecured = isSecured
     keepsAlive = head.keepsAlive && mayKeepAlive
@@ -90,13 +125,39 @@ struct ResponseWriter {
     output.append("\r\n")
   }
 
-  /// Ends the head and appends the content, unless the request was HEAD.
-  mutating func end(_ body: [UInt8]) {
-    head?.end(.sized(body.count), persistence, to: &output)
-    if !isHead { output.append(contentsOf: body) }
+  /// Ends the head and appends the content, encoded if possible, unless the request was HEAD.
+  mutating func end(_ body: [UInt8]) { end(status == 200 ? encode(body) : EncodedContent(bytes: body, isGzip: false)) }
+
+  /// The client has said who it is, and may see what others may not.
+  mutating func clientIsIdentified() { coding?.clientIsIdentified() }
+
+  /// Encodes the content of a response, before fields that depend on it are written.
+  func encode(_ body: [UInt8]) -> EncodedContent {
+    guard let coding, coding.takesGzip, let bytes = coding.compressors.gzip(body.span) else {
+      return EncodedContent(bytes: body, isGzip: false)
+    }
+    return EncodedContent(bytes: bytes, isGzip: true)
   }
 
-  mutating func endWithoutBody() { head?.end(.sized(0), persistence, to: &output) }
+  /// Ends the head and appends content that has been encoded, unless the request was HEAD.
+  mutating func end(_ content: EncodedContent) {
+    vary()
+    if content.isGzip { field("Content-Encoding", "gzip") }
+    endAsItIs(content.bytes)
+  }
+
+  private mutating func endAsItIs(_ bytes: [UInt8]) {
+    head?.end(.sized(bytes.count), persistence, to: &output)
+    if !isHead { output.append(contentsOf: bytes) }
+  }
+
+  mutating func endWithoutBody() {
+    if status == 304 { vary() }
+    head?.end(.sized(0), persistence, to: &output)
+  }
+
+  /// Tells caches that another client may get other content (RFC 9110 §12.5.5).
+  private mutating func vary() { if coding != nil { field("Vary", "Accept-Encoding") } }
 
   /// Ends the head of a response whose length is not known.
   mutating func endAsStream() {
@@ -114,7 +175,8 @@ struct ResponseWriter {
   mutating func write(_ response: HTTPResponse) {
     begin(response.status)
     head?.fields(response.fields, to: &output)
-    end(response.body)
+    // An application chooses the encoding of its content, and the tags that go with it.
+    endAsItIs(response.body)
   }
 
   /// Writes a refusal by the server itself: of a protocol violation, or of a request at a bad time.
@@ -145,8 +207,9 @@ struct ResponseWriter {
   }
 
   /// Appends the 101 of a WebSocket handshake; what follows is not HTTP.
-  mutating func switchToWebSocket(acceptKey: [UInt8], subprotocol: String?) {
-    WebSocketHandshake.appendResponse(acceptKey: acceptKey, subprotocol: subprotocol, to: &output)
+  mutating func switchToWebSocket(acceptKey: [UInt8], subprotocol: String?, deflate: MessageDeflate?) {
+    WebSocketHandshake.appendResponse(
+      acceptKey: acceptKey, subprotocol: subprotocol, deflate: deflate, to: &output)
   }
 }
 

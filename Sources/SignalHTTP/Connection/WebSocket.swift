@@ -51,14 +51,25 @@ public final class WebSocket: Session {
   private var answerTimeout: Duration?
   private var awaitsPong = false
   private var isAskedForDrained = false
+  /// The compression that has been negotiated, if any.
+  let deflate: MessageDeflate?
+  /// Whether the client gets messages that refer to earlier ones, in frames of others: what is sent here is not
+  /// compressed then, as the client would take it for one of those (RFC 7692 §7.2.3.2).
+  var isInWindow = false
+  /// Whether what is sent may be compressed; set to false when the client turns out to be one for whom nothing is.
+  var compressesOutput = true
 
   init(
-    on connection: Connection, handler: any WebSocketHandler, acceptsBinary: Bool, loop: isolated EventLoop
+    on connection: Connection, handler: any WebSocketHandler, acceptsBinary: Bool, deflate: MessageDeflate?,
+    loop: isolated EventLoop
   ) {
     self.connection = connection
     self.handler = handler
     self.loop = loop
-    machine = WebSocketMachine(role: .server, limits: connection.limits.webSocket, acceptsBinary: acceptsBinary)
+    self.deflate = deflate
+    machine = WebSocketMachine(
+      role: .server, limits: connection.limits.webSocket, acceptsBinary: acceptsBinary,
+      allowsCompression: deflate != nil)
   }
 
   /// Notifies the handler that the handshake's response has been queued.
@@ -82,6 +93,11 @@ public final class WebSocket: Session {
   ///
   /// Dropped silently once closing has begun.
   public func send(_ message: Span<UInt8>, _ kind: MessageKind, on loop: isolated EventLoop) {
+    if let deflate, compressesOutput, !isInWindow,
+      let compressed = loop.compressors.alone(message, largest: deflate.largestAlone)
+    {
+      return write(on: loop) { machine, output in _ = machine.send(kind, compressed: compressed.span, to: &output) }
+    }
     write(on: loop) { machine, output in _ = machine.send(kind, message, to: &output) }
   }
 
@@ -160,8 +176,15 @@ public final class WebSocket: Session {
     var position = 0
     var end: WebSocketEnd?
     var needsMore = false
-    reading: while backlog <= connection.limits.highWaterMark {
-      switch machine.next(in: &bytes, at: &position, replies: &collected) {
+    // Where nothing is left to decompress with in this turn, even one that is not compressed waits: it may be behind
+    // one that is.
+    reading: while backlog <= connection.limits.highWaterMark, deflate == nil || loop.compressors.inflationLeft > 0 {
+      var event = machine.next(in: &bytes, at: &position, replies: &collected)
+      if case .message(let message) = event, message.isCompressed {
+        event = inflate(message, in: bytes, on: loop)
+        if case .end = event { position = bytes.count }
+      }
+      switch event {
       case .needMore:
         needsMore = true
         break reading
@@ -186,6 +209,14 @@ public final class WebSocket: Session {
       connection.close(on: loop)
     }
     return Intake(consumed: position, isHeldBack: !needsMore)
+  }
+
+  private func inflate(
+    _ message: WebSocketMessage, in bytes: borrowing MutableSpan<UInt8>, on loop: isolated EventLoop
+  ) -> WebSocketEvent {
+    let inflater = loop.compressors.inflater
+    defer { loop.compressors.inflationLeft -= inflater.cost }
+    return machine.inflate(message, in: bytes, by: inflater, replies: &collected)
   }
 
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop) { connection.close(on: loop) }

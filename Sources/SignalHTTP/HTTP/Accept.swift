@@ -50,7 +50,7 @@ private struct MediaRange {
     if type.type.isAsterisk, !type.subtype.isAsterisk { return nil }
     var quality = 1000
     for parameter in type.allParameters where parameter.name.isWeight {
-      guard let weight = Self.weight(parameter.value) else { return nil }
+      guard let weight = Weight.thousandths(parameter.value) else { return nil }
       quality = weight
     }
     self.type = type
@@ -77,9 +77,12 @@ private struct MediaRange {
     }
     return specificity
   }
+}
 
-  /// `qvalue` of RFC 9110 §12.4.2: 0 to 1 with at most three decimal places.
-  private static func weight(_ value: ByteView) -> Int? {
+/// The weight of a preference, `qvalue` of RFC 9110 §12.4.2: 0 to 1 with at most three decimal places.
+enum Weight {
+  /// A weight in thousandths; nil when it is none.
+  static func thousandths(_ value: ByteView) -> Int? {
     guard value.count >= 1, value.count <= 5 else { return nil }
     let whole = value.byte(at: 0)
     guard whole == ASCII.zero || whole == ASCII.zero + 1 else { return nil }

@@ -79,7 +79,10 @@ final class Hub: TurnParticipant {
     reset: ResetReason? = nil,
     subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> Membership {
-    let key = SubscriptionGroup.Key(options: options, id: id, wire: wire, isCounted: take != nil)
+    let key = SubscriptionGroup.Key(
+      options: options, id: id, wire: wire, isCounted: take != nil,
+      // What is cut behind an event is not compressed.
+      compression: take == nil ? subscriber.compression : .none)
     // The mailbox first, then the current state: a commit in between is in both, and dropped once.
     let wasAttached = feed(of: options.topic).attach()
     let replay = Replay(key, initial: initial, since: since, reset: reset, store: store, pace: pace, limits: limits)
@@ -87,7 +90,7 @@ final class Hub: TurnParticipant {
       progress.routed = replay.position
       settled = replay.position
     }
-    let group = group(for: key, now: loop.now)
+    let group = group(for: key, compressors: loop.compressors, now: loop.now)
     let membership = Membership(
       group: group, subscriber: subscriber, replay: replay, take: take, conflatedBytes: limits.conflatedBytes)
     group.join(membership)
@@ -163,13 +166,16 @@ final class Hub: TurnParticipant {
     demandFeed = nil
   }
 
-  private func group(for key: SubscriptionGroup.Key, now: UInt64) -> SubscriptionGroup {
+  private func group(
+    for key: SubscriptionGroup.Key, compressors: Compressors, now: UInt64
+  ) -> SubscriptionGroup {
     if let index = indexes[key], let group = groups[index] {
       if group.isEmpty { group.begin(limits: limits, now: now) }
       return group
     }
     let index = freeGroups.popLast() ?? groups.count
-    let group = SubscriptionGroup(key, index: index, progress: progress, limits: limits, now: now)
+    let group = SubscriptionGroup(
+      key, index: index, progress: progress, limits: limits, compressors: compressors, now: now)
     if index == groups.count { groups.append(group) } else { groups[index] = group }
     indexes[key] = index
     if let bookmark = key.options.bookmark, bookmark < shortestBookmark {

@@ -37,6 +37,26 @@ protocol Subscriber: AnyObject {
   func accessChanged(_ membership: Membership, on loop: isolated EventLoop)
   /// A subscription has received all the events it wanted; they have been sent already.
   func ended(_ membership: Membership, on loop: isolated EventLoop)
+
+  /// How frames for it can be compressed.
+  var compression: FrameCompression { get }
+  /// Whether one of its subscriptions is in the window of its group.
+  var isInWindow: Bool { get }
+  /// A subscription is about to be in the window of its group; false when another is in its own.
+  func enterWindow(_ membership: Membership) -> Bool
+  /// The subscription that is in a window, if any, leaves it.
+  func leaveWindow()
+}
+
+extension Subscriber {
+  /// Not at all.
+  var compression: FrameCompression { .none }
+  /// Never.
+  var isInWindow: Bool { false }
+  /// None may.
+  func enterWindow(_ membership: Membership) -> Bool { false }
+  /// Does nothing.
+  func leaveWindow() {}
 }
 
 /// One subscription of one connection: a member of its group, with its own beginning.
@@ -53,6 +73,9 @@ final class Membership {
   private let mode: DeliveryOptions.Mode
   /// Events that it still wants; nil is all.
   private(set) var wanted: Int?
+
+  /// Which of the group's compressed frames it gets; `plain` while it is not in the group's list of members.
+  private(set) var form = FrameForm.plain
 
   let group: SubscriptionGroup
   /// Its index in one of the group's lists, while it is in one.
@@ -111,7 +134,7 @@ final class Membership {
   /// Sends the next piece of the beginning; after its last one, the blocks that have waited.
   func proceed(on loop: isolated EventLoop) {
     guard let piece = replay?.nextPiece(&loop.work.replays) else { return }
-    send(piece.frames, piece.marks, on: loop)
+    sendOwn(piece.frames, piece.marks, on: loop)
     // The piece may have contained all the events it wanted.
     guard place != nil, piece.isLast else { return }
     replay = nil
@@ -120,6 +143,7 @@ final class Membership {
     waiting = []
     waitingBytes = 0
     for (frames, marks) in waited where place != nil { send(frames, marks, on: loop) }
+    chooseForm()
   }
 
   /// Whether it can be resumed: messages leave no state to resume from.
@@ -172,6 +196,53 @@ final class Membership {
     outlet.send(block.take(), on: loop)
     subscriber.ended(self, on: loop)
     return false
+  }
+
+  /// Sends frames that are for it alone, compressed where that is possible.
+  func sendOwn(_ frames: Frames, _ marks: [EventMark], on loop: isolated EventLoop) {
+    guard let compression = group.compression, mayBeCompressed, !frames.isEmpty else {
+      send(frames, marks, on: loop)
+      return
+    }
+    if subscriber.isInWindow {
+      guard frames.count >= CompressionLimits.leavingBytes else {
+        send(frames, marks, on: loop)
+        return
+      }
+      subscriber.leaveWindow()
+    }
+    send(compression.alone(frames), marks, on: loop)
+  }
+
+  // MARK: Compression
+
+  /// Chooses the form of the group's frames that it gets outside of the window.
+  func chooseForm() {
+    guard group.compression != nil, place != nil, form != .window else { return }
+    take(isBehind || isReplaying || subscriber.isInWindow || !mayBeCompressed ? .plain : .alone)
+  }
+
+  /// Whether the subscriber still takes compressed frames, or may.
+  private var mayBeCompressed: Bool { subscriber.compression != .none }
+
+  /// Gets the group's window from its next frame on, which begins it, if the connection is in no other.
+  func enterWindow() {
+    guard form == .alone, subscriber.enterWindow(self) else { return }
+    take(.window)
+  }
+
+  func leaveWindow() { take(.plain) }
+
+  /// It is about to leave the list of the group's members.
+  func resetForm() {
+    if form == .window { subscriber.leaveWindow() }
+    take(.plain)
+  }
+
+  private func take(_ form: FrameForm) {
+    group.compression?.count(self.form, -1)
+    group.compression?.count(form, 1)
+    self.form = form
   }
 
   private func give(_ frames: Frames, on loop: isolated EventLoop) -> Bool {

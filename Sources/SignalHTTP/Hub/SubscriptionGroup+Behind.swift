@@ -53,7 +53,7 @@ extension SubscriptionGroup {
       var block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
       block.append(&missed, member.fellBehindBySlowness ? .slow : .paced, writer)
       let marks = block.takeMarks()
-      member.send(block.take(), marks, on: loop)
+      member.sendOwn(block.take(), marks, on: loop)
     }
     rejoin(member)
     return hasMissed

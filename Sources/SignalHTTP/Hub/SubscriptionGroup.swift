@@ -13,6 +13,8 @@ final class SubscriptionGroup {
     let wire: Wire
     /// Whether members want a fixed number of events.
     var isCounted = false
+    /// How the frames are compressed.
+    var compression = FrameCompression.none
   }
 
   // The fields needed for each event come first and together: with ten thousand groups, the memory of each is cold.
@@ -39,6 +41,8 @@ final class SubscriptionGroup {
   }
   private var block: FrameBlock
   let key: Key
+  /// nil where frames are not compressed.
+  let compression: GroupCompression?
 
   /// The group's index in the hub, by which the trie refers to it.
   let index: Int
@@ -53,8 +57,11 @@ final class SubscriptionGroup {
   private let interval: UInt64
   private let isPlain: Bool
 
-  init(_ key: Key, index: Int, progress: HubProgress, limits: HubLimits, now: UInt64) {
+  init(
+    _ key: Key, index: Int, progress: HubProgress, limits: HubLimits, compressors: Compressors, now: UInt64
+  ) {
     self.key = key
+    compression = GroupCompression(key.compression, compressors)
     self.index = index
     self.progress = progress
     let options = key.options
@@ -110,6 +117,7 @@ final class SubscriptionGroup {
   /// Removes a member; false when it was not in the group.
   func leave(_ membership: Membership) -> Bool {
     guard let place = membership.place else { return false }
+    if compression != nil { membership.resetForm() }
     membership.place = nil
     if membership.isBehind {
       Self.remove(place, membership, from: &behind)
@@ -123,6 +131,7 @@ final class SubscriptionGroup {
     membership.isBehind = isBehind
     membership.place = isBehind ? behind.count : members.count
     if isBehind { behind.append(membership) } else { members.append(membership) }
+    if compression != nil { membership.chooseForm() }
   }
 
   private static func remove(_ place: Int, _ membership: Membership, from list: inout [Membership]) {
@@ -199,6 +208,7 @@ final class SubscriptionGroup {
     lastEvent = loop.now
     let marks = block.takeMarks()
     let frames = block.take()
+    // Not compressed: who does not get it could not go on in the window.
     for place in members.indices.reversed() where members[place].joinedAt < revision {
       members[place].deliver(frames, marks, on: loop)
     }
@@ -223,8 +233,16 @@ final class SubscriptionGroup {
     let marks = block.takeMarks()
     let frames = block.take()
     if frames.isEmpty { return }
+    if let compression { return send(compression.forms(of: frames, for: members, at: loop.now), on: loop) }
     // In reverse, because a member that is too slow leaves, and the last one moves to its index.
     for place in members.indices.reversed() { members[place].deliver(frames, marks, on: loop) }
+  }
+
+  private func send(_ forms: FrameForms, on loop: isolated EventLoop) {
+    for place in members.indices.reversed() {
+      let member = members[place]
+      member.deliver(forms[member.form], [], on: loop)
+    }
   }
 
   /// Delivers to the members of a paced group what has arrived since the last time, also to those that have caught up.

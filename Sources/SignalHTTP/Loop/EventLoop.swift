@@ -132,6 +132,8 @@ public actor EventLoop {
   let receiveBuffer = RawBuffer(count: receiveBufferBytes)
   /// Shared by the connections with TLS.
   lazy var sealedBuffers = TLSBuffers()
+  /// Shared by all connections.
+  let compressors: Compressors
   /// Output of the connection that is being served; taken and returned, so that two users never overlap.
   private var scratch: [UInt8] = []
   /// Monotonic nanoseconds, read once per turn; or set by a test, which then acts as the clock.
@@ -167,6 +169,7 @@ public actor EventLoop {
     label: String, sweepMilliseconds: Int, turnWork: Int = TurnWork.defaultLimit, memory: MemoryBudget? = nil
   ) throws(SystemError) {
     work = TurnWork(limit: turnWork)
+    compressors = Compressors(work: turnWork)
     self.memory = memory.map { MemoryKeeper($0) }
     executor = try LoopExecutor(label: label)
     readiness = try Readiness()
@@ -211,6 +214,7 @@ public actor EventLoop {
       if events == 0 && !hasWork { return }
       now = monotonicNanoseconds()
       work.begin()
+      compressors.beginTurn(work: work.limit)
       outputLeft = Self.turnOutput
       for participant in participants { participant.turnBegins(on: self) }
       dispatch(events)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import CTLS
 import Glibc
 
 /// The transport of a connection: a socket, with or without TLS.

@@ -6,6 +6,8 @@ package struct DataSlice: Sendable {
   package let opcode: Opcode
   /// FIN: the frame is the last of its message.
   package let isFinal: Bool
+  /// RSV1: the frame begins a compressed message (RFC 7692 §6).
+  package let isCompressed: Bool
   /// Bytes of the whole frame's payload, as announced.
   package let frameLength: Int
   /// The first piece of its frame; it comes as soon as the header is known, perhaps without a byte.
@@ -38,10 +40,13 @@ package struct FrameParser: Sendable {
 
   private let role: WebSocketRole
   private let frameLimit: UInt64
+  /// The reserved bits that no extension defines.
+  private let reservedBits: UInt8
 
   private var step = Step.first
   private var opcode = Opcode.continuation
   private var isFinal = false
+  private var isCompressed = false
   private var startsFrame = false
   /// Missing bytes of the length or of the mask.
   private var missing = 0
@@ -56,9 +61,12 @@ package struct FrameParser: Sendable {
   private var held: [UInt8] = []
 
   /// At the beginning of a stream; a data frame over `frameLimit` bytes of payload is refused.
-  package init(role: WebSocketRole, frameLimit: Int) {
+  ///
+  /// - Parameter allowsCompression: permessage-deflate has been negotiated.
+  package init(role: WebSocketRole, frameLimit: Int, allowsCompression: Bool = false) {
     self.role = role
     self.frameLimit = UInt64(clamping: frameLimit)
+    reservedBits = allowsCompression ? 0x30 : 0x70
   }
 
   /// Finds the next event in `buffer` from `position` on, and advances `position` past it.
@@ -82,8 +90,8 @@ package struct FrameParser: Sendable {
     remaining &-= count
     if role == .server { mask.apply(to: &buffer, in: range) }
     let slice = DataSlice(
-      opcode: opcode, isFinal: isFinal, frameLength: Int(length), startsFrame: startsFrame, endsFrame: remaining == 0,
-      range: range)
+      opcode: opcode, isFinal: isFinal, isCompressed: isCompressed, frameLength: Int(length), startsFrame: startsFrame,
+      endsFrame: remaining == 0, range: range)
     startsFrame = false
     if remaining == 0 { step = .first }
     return .data(slice)
@@ -171,9 +179,12 @@ package struct FrameParser: Sendable {
   /// FIN, RSV1–3 and the opcode (§5.2).
   @inline(__always)
   private mutating func take(first byte: UInt8) throws(WebSocketError) {
-    guard byte & 0x70 == 0 else { throw .reservedBit }
+    guard byte & reservedBits == 0 else { throw .reservedBit }
     guard let opcode = Opcode(rawValue: byte & 0x0F) else { throw .reservedOpcode(byte & 0x0F) }
     isFinal = byte & 0x80 != 0
+    isCompressed = byte & 0x40 != 0
+    // Only the first frame of a message says that it is compressed (RFC 7692 §6.1).
+    guard !isCompressed || opcode == .text || opcode == .binary else { throw .misplacedCompression }
     guard isFinal || !opcode.isControl else { throw .fragmentedControlFrame }
     self.opcode = opcode
   }

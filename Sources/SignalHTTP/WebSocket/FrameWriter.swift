@@ -4,6 +4,9 @@
 ///
 /// Every frame is a complete message: FIN is set and lengths have their shortest form.
 package enum FrameWriter {
+  /// RSV1 in the first byte of a frame: its message is compressed (RFC 7692 §6).
+  package static let compressedBit: UInt8 = 0x40
+
   /// Bytes of the header of a frame with `payloadCount` bytes: 2, 4 or 10, and 4 more with a mask.
   package static func headerCount(payloadCount: Int, masked: Bool = false) -> Int {
     let length = payloadCount <= 125 ? 2 : payloadCount <= 0xFFFF ? 4 : 10

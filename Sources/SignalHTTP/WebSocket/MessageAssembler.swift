@@ -2,8 +2,10 @@
 
 /// A complete message.
 package struct WebSocketMessage: Sendable {
-  /// Text, which has been validated as UTF-8, or binary.
+  /// Text, which has been validated as UTF-8 unless it is compressed, or binary.
   package let kind: MessageKind
+  /// Whether the bytes have to be decompressed: see ``WebSocketMachine/inflate(_:in:by:replies:)``.
+  package let isCompressed: Bool
   /// Its bytes.
   package let payload: Payload
 }
@@ -21,6 +23,7 @@ package struct MessageAssembler: Sendable {
 
   /// The kind of the current message; nil between messages.
   private var kind: MessageKind?
+  private var isCompressed = false
   private var joined: [UInt8] = []
   /// At a character boundary whenever a message begins, because a message can only end there.
   private var validator = UTF8Validator()
@@ -48,7 +51,7 @@ package struct MessageAssembler: Sendable {
     if slice.startsFrame { try begin(slice) }
     guard let kind else { preconditionFailure("a piece of a frame whose first piece was not added") }
     let isWhole = slice.endsFrame && slice.isFinal
-    if kind == .text {
+    if kind == .text, !isCompressed {
       guard validator.consume(buffer.span.extracting(slice.range)) else { throw .invalidText }
       if isWhole {
         guard validator.isComplete else { throw .invalidText }
@@ -56,7 +59,7 @@ package struct MessageAssembler: Sendable {
     }
     if isWhole, slice.startsFrame, slice.opcode != .continuation {
       self.kind = nil
-      return WebSocketMessage(kind: kind, payload: .inBuffer(slice.range))
+      return WebSocketMessage(kind: kind, isCompressed: isCompressed, payload: .inBuffer(slice.range))
     }
     return join(slice, buffer, isWhole, kind)
   }
@@ -70,6 +73,7 @@ package struct MessageAssembler: Sendable {
       guard kind == nil else { throw .interruptedMessage }
       guard slice.opcode == .text || acceptsBinary else { throw .binaryRefused }
       kind = slice.opcode == .text ? .text : .binary
+      isCompressed = slice.isCompressed
     }
     guard slice.frameLength <= messageLimit - joined.count else { throw .messageTooLarge }
   }
@@ -84,7 +88,7 @@ package struct MessageAssembler: Sendable {
     // The pointer is used only for the copy.
     unsafe piece.withUnsafeBufferPointer { unsafe joined.append(contentsOf: $0) }
     guard isWhole else { return nil }
-    let message = WebSocketMessage(kind: kind, payload: .joined(joined))
+    let message = WebSocketMessage(kind: kind, isCompressed: isCompressed, payload: .joined(joined))
     joined = []
     self.kind = nil
     return message

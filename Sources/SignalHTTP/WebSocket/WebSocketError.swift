@@ -6,6 +6,8 @@ package enum WebSocketError: Error, Equatable, Sendable {
 
   /// RSV1, RSV2 or RSV3 without an extension that defines it.
   case reservedBit
+  /// RSV1 on a control frame, or on one that continues a message.
+  case misplacedCompression
   /// Opcode 3–7 or 11–15.
   case reservedOpcode(UInt8)
   /// A client's frame without a mask.
@@ -30,6 +32,9 @@ package enum WebSocketError: Error, Equatable, Sendable {
   /// Text that is not UTF-8.
   case invalidText
 
+  /// A compressed message that cannot be decompressed.
+  case damagedCompression
+
   // Protocol violations: close frames.
 
   /// A close frame with a payload of one byte.
@@ -43,7 +48,7 @@ package enum WebSocketError: Error, Equatable, Sendable {
 
   /// A frame over `WebSocketLimits.messageBytes`.
   case frameTooLarge
-  /// A message over `WebSocketLimits.messageBytes`.
+  /// A message over `WebSocketLimits.messageBytes`, also when only its content is.
   case messageTooLarge
   /// A binary message where only text is accepted.
   case binaryRefused
@@ -51,11 +56,12 @@ package enum WebSocketError: Error, Equatable, Sendable {
   /// The code that is sent to the peer.
   package var closeCode: CloseCode {
     switch self {
-    case .reservedBit, .reservedOpcode, .unmaskedFrame, .maskedFrame, .fragmentedControlFrame, .controlFrameTooLong,
+    case .reservedBit, .misplacedCompression, .reservedOpcode, .unmaskedFrame, .maskedFrame, .fragmentedControlFrame,
+      .controlFrameTooLong,
       .nonMinimalLength, .lengthOutOfRange, .unexpectedContinuation, .interruptedMessage, .truncatedCloseCode,
       .invalidCloseCode:
       .protocolError
-    case .invalidText, .invalidCloseReason: .invalidData
+    case .invalidText, .damagedCompression, .invalidCloseReason: .invalidData
     case .frameTooLarge, .messageTooLarge: .tooLarge
     case .binaryRefused: .unsupportedData
     }
@@ -67,6 +73,7 @@ extension WebSocketError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .reservedBit: "a reserved bit is set without an extension (RFC 6455 section 5.2)"
+    case .misplacedCompression: "RSV1 is only for the first frame of a message (RFC 7692 section 6.1)"
     case .reservedOpcode(let opcode): "opcode \(opcode) is reserved (RFC 6455 section 5.2)"
     case .unmaskedFrame: "a client's frame must be masked (RFC 6455 section 5.1)"
     case .maskedFrame: "a server's frame must not be masked (RFC 6455 section 5.1)"
@@ -77,6 +84,7 @@ extension WebSocketError: CustomStringConvertible {
     case .unexpectedContinuation: "a continuation frame without a message (RFC 6455 section 5.4)"
     case .interruptedMessage: "a new message inside a fragmented one (RFC 6455 section 5.4)"
     case .invalidText: "text is not UTF-8 (RFC 6455 section 8.1)"
+    case .damagedCompression: "a compressed message is damaged (RFC 7692 section 7.2.2)"
     case .truncatedCloseCode: "a close frame with one byte (RFC 6455 section 5.5.1)"
     case .invalidCloseCode(let code): "close code \(code) must not be sent (RFC 6455 section 7.4)"
     case .invalidCloseReason: "a close reason is not UTF-8 (RFC 6455 section 5.5.1)"

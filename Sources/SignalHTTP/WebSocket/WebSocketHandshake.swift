@@ -17,11 +17,13 @@ package struct UpgradeRequest: Equatable, Sendable {
   package var version: [[UInt8]]
   /// Values of `Sec-WebSocket-Protocol`.
   package var protocols: [[UInt8]]
+  /// Values of `Sec-WebSocket-Extensions`.
+  package var extensions: [[UInt8]]
 
   /// Creates a request from its parts; a field that the request does not have is an empty list.
   package init(
     isGet: Bool, isVersion1_1: Bool, upgrade: [[UInt8]], connection: [[UInt8]], key: [[UInt8]], version: [[UInt8]],
-    protocols: [[UInt8]] = []
+    protocols: [[UInt8]] = [], extensions: [[UInt8]] = []
   ) {
     self.isGet = isGet
     self.isVersion1_1 = isVersion1_1
@@ -30,13 +32,14 @@ package struct UpgradeRequest: Equatable, Sendable {
     self.key = key
     self.version = version
     self.protocols = protocols
+    self.extensions = extensions
   }
 }
 
 /// The answer to an upgrade request.
 package enum UpgradeOutcome: Equatable, Sendable {
-  /// Send 101 with this accept value and, unless nil, this subprotocol; then speak WebSocket.
-  case accept(key: [UInt8], subprotocol: String?)
+  /// Send 101 with this accept value and, unless nil, this subprotocol and this compression; then speak WebSocket.
+  case accept(key: [UInt8], subprotocol: String?, deflate: MessageDeflate? = nil)
   /// Send an ordinary response with the status and the fields of the refusal.
   case refuse(UpgradeRefusal)
 }
@@ -56,13 +59,15 @@ package enum UpgradeRefusal: Equatable, Sendable {
   case key
   /// An element of `Sec-WebSocket-Protocol` that is not a token (§4.1).
   case subprotocol
+  /// `Sec-WebSocket-Extensions` that violates its syntax (§9.1).
+  case extensions
 
   /// The status of the response.
   package var status: Int {
     switch self {
     case .method: 405
     case .notAnUpgrade, .version: 426
-    case .repeatedVersion, .key, .subprotocol: 400
+    case .repeatedVersion, .key, .subprotocol, .extensions: 400
     }
   }
 
@@ -72,7 +77,7 @@ package enum UpgradeRefusal: Equatable, Sendable {
     case .method: [("Allow", "GET")]
     case .notAnUpgrade, .version:
       [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Version", "13")]
-    case .repeatedVersion, .key, .subprotocol: []
+    case .repeatedVersion, .key, .subprotocol, .extensions: []
     }
   }
 }
@@ -88,6 +93,7 @@ extension UpgradeRefusal: CustomStringConvertible {
     case .repeatedVersion: "Sec-WebSocket-Version must not appear twice (RFC 6455 section 11.3.5)"
     case .key: "Sec-WebSocket-Key must be one value, the Base64 of 16 bytes (RFC 6455 section 4.1)"
     case .subprotocol: "Sec-WebSocket-Protocol must be a list of tokens (RFC 6455 section 4.1)"
+    case .extensions: "Sec-WebSocket-Extensions must be a list of names with parameters (RFC 6455 section 9.1)"
     }
   }
 }
@@ -107,7 +113,11 @@ package enum WebSocketHandshake {
   ///
   /// The subprotocol is the first of `subprotocols` that the client offers, compared byte by byte; none when there is
   /// none in common, and then the client decides whether to keep the connection.
-  package static func answer(_ request: UpgradeRequest, offering subprotocols: [String]) -> UpgradeOutcome {
+  ///
+  /// - Parameter compresses: Whether an offer of permessage-deflate is accepted.
+  package static func answer(
+    _ request: UpgradeRequest, offering subprotocols: [String], compresses: Bool = false
+  ) -> UpgradeOutcome {
     guard request.isGet else { return .refuse(.method) }
     guard request.isVersion1_1, isUpgrade(upgrade: request.upgrade, connection: request.connection) else {
       return .refuse(.notAnUpgrade)
@@ -123,7 +133,10 @@ package enum WebSocketHandshake {
     let offered = HandshakeFields.elements(request.protocols)
     guard offered.allSatisfy(HandshakeFields.isToken) else { return .refuse(.subprotocol) }
     let chosen = subprotocols.first { ours in offered.contains { $0.elementsEqual(ours.utf8) } }
-    return .accept(key: acceptKey(for: key), subprotocol: chosen)
+    guard let extensions = ExtensionOffer.parse(request.extensions) else { return .refuse(.extensions) }
+    return .accept(
+      key: acceptKey(for: key), subprotocol: chosen,
+      deflate: compresses ? MessageDeflate.choose(from: extensions) : nil)
   }
 
   /// The value of `Sec-WebSocket-Accept`: the Base64 of the SHA-1 of the key and a fixed text (§4.2.2).
@@ -138,11 +151,14 @@ package enum WebSocketHandshake {
   }
 
   /// Appends the 101 response (§4.2.2), without any field that the handshake does not need.
-  package static func appendResponse(acceptKey: [UInt8], subprotocol: String?, to output: inout [UInt8]) {
+  package static func appendResponse(
+    acceptKey: [UInt8], subprotocol: String?, deflate: MessageDeflate? = nil, to output: inout [UInt8]
+  ) {
     append("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n", to: &output)
     append("Sec-WebSocket-Accept: ", to: &output)
     output.append(contentsOf: acceptKey)
     if let subprotocol { append("\r\nSec-WebSocket-Protocol: \(subprotocol)", to: &output) }
+    if let deflate { append("\r\nSec-WebSocket-Extensions: \(deflate.response)", to: &output) }
     append("\r\n\r\n", to: &output)
   }
 

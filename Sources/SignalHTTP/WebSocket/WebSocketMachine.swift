@@ -51,13 +51,21 @@ package struct WebSocketMachine: Sendable {
   private let role: WebSocketRole
   private var parser: FrameParser
   private var assembler: MessageAssembler
+  private let messageLimit: Int
 
   /// An open WebSocket, right after the handshake.
   ///
   /// Without `acceptsBinary` a binary message is refused with 1003.
-  package init(role: WebSocketRole, limits: WebSocketLimits = WebSocketLimits(), acceptsBinary: Bool = true) {
+  ///
+  /// - Parameter allowsCompression: permessage-deflate has been negotiated, with a peer that compresses each message by
+  ///   itself.
+  package init(
+    role: WebSocketRole, limits: WebSocketLimits = WebSocketLimits(), acceptsBinary: Bool = true,
+    allowsCompression: Bool = false
+  ) {
     self.role = role
-    parser = FrameParser(role: role, frameLimit: limits.messageBytes)
+    messageLimit = limits.messageBytes
+    parser = FrameParser(role: role, frameLimit: limits.messageBytes, allowsCompression: allowsCompression)
     assembler = MessageAssembler(messageLimit: limits.messageBytes, acceptsBinary: acceptsBinary)
   }
 
@@ -104,6 +112,32 @@ package struct WebSocketMachine: Sendable {
     }
   }
 
+  /// Decompresses a message that is compressed: the message with its content, or the end when there is none.
+  ///
+  /// - Parameter buffer: The one that ``next(in:at:replies:)`` was given when it returned the message.
+  package mutating func inflate(
+    _ message: WebSocketMessage, in buffer: borrowing MutableSpan<UInt8>, by inflater: Inflater,
+    replies: inout [UInt8]
+  ) -> WebSocketEvent {
+    var content: [UInt8] = []
+    content.reserveCapacity(min(message.payload.count * 4, Self.trustedContent))
+    do throws(InflateError) {
+      try message.payload.withBytes(in: buffer) { bytes throws(InflateError) in
+        try inflater.inflate(bytes, limit: messageLimit, to: &content)
+      }
+    } catch {
+      return fail(error == .tooLarge ? .messageTooLarge : .damagedCompression, &replies)
+    }
+    if message.kind == .text {
+      var validator = UTF8Validator()
+      guard validator.consume(content.span), validator.isComplete else { return fail(.invalidText, &replies) }
+    }
+    return .message(WebSocketMessage(kind: message.kind, isCompressed: false, payload: .joined(content)))
+  }
+
+  /// Bytes that are allocated for a content before it is known.
+  private static let trustedContent = 16 << 10
+
   private mutating func control(
     _ opcode: Opcode, _ payload: Payload, _ buffer: borrowing MutableSpan<UInt8>, _ replies: inout [UInt8]
   ) throws(WebSocketError) -> WebSocketEvent {
@@ -136,6 +170,15 @@ package struct WebSocketMachine: Sendable {
   package mutating func send(_ kind: MessageKind, _ payload: Span<UInt8>, to output: inout [UInt8]) -> Bool {
     guard maySend else { return false }
     FrameWriter.append(kind == .text ? .text : .binary, payload, mask: newMask(), to: &output)
+    return true
+  }
+
+  /// Appends a message as one frame whose payload is compressed; false, with nothing appended, when closing has begun.
+  package mutating func send(_ kind: MessageKind, compressed payload: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+    guard maySend else { return false }
+    let start = output.count
+    FrameWriter.append(kind == .text ? .text : .binary, payload, mask: newMask(), to: &output)
+    output[start] |= FrameWriter.compressedBit
     return true
   }
 

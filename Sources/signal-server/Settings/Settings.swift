@@ -165,6 +165,8 @@ extension Settings {
     .integer("loops", \.loops, 0...256, "event loops, each a thread of I/O; 0 is one per core").untilRestart,
     .hosts("hosts", \.live.hosts, "names besides those listened on under which the server answers"),
     .origins("origins", \.live.origins, "web origins besides the server's own that may use it"),
+    .choice(
+      "compression", \.limits.compression, "clients whose output is compressed; see docs/protocol.md §2.12"),
 
     .proxies("trusted-proxies", \.trustedProxies, "proxies that may say whom they serve: addresses, blocks, unix"),
 

@@ -18,7 +18,8 @@ final class TokenServer {
   ///   - store: One in which `a` is 1, unless given.
   ///   - change: Changes the settings, in which there are a file of tokens and nothing else.
   init(
-    store: PropertyStore? = nil, live: LiveConfiguration = LiveConfiguration(), hosts: [String] = ["*"],
+    store: PropertyStore? = nil, live: LiveConfiguration = LiveConfiguration(), limits: Limits = Limits(),
+    hosts: [String] = ["*"],
     _ change: (inout AuthenticationSettings) -> Void = { _ in }
   ) throws {
     settings.tokens = file
@@ -26,7 +27,7 @@ final class TokenServer {
     try TokenFile.change(file) { (tokens) throws(IdentityError) in _ = try tokens.add(Self.entry("first").1) }
     authenticator = try Authenticator(settings)
     server = try TestServer(
-      store: store ?? .forTests(), live: live, hosts: hosts, authenticator: authenticator)
+      store: store ?? .forTests(), live: live, limits: limits, hosts: hosts, authenticator: authenticator)
     if store == nil { try server.store.set("a", "1") }
   }
 

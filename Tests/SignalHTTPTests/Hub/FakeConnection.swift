@@ -184,6 +184,7 @@ final class HubUnderTest {
   /// One turn, in which not all may be done.
   func slice(on loop: isolated EventLoop) {
     loop.work.begin()
+    loop.compressors.beginTurn(work: loop.work.limit)
     hub.turnBegins(on: loop)
     hub.turnEnds(on: loop)
     for connection in connections { connection.flush(on: loop) }
