@@ -14,6 +14,7 @@
 #include <openssl/x509v3.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 
 /* Mozilla's intermediate profile, without ciphers that lack forward secrecy or authenticated encryption. */
@@ -540,8 +541,9 @@ static int seal_record(ctls_channel *channel, const void *bytes, size_t count) {
 }
 
 long ctls_seal(
-  ctls_channel *channel, ctls_buffers *buffers, const struct iovec *blocks, int count, size_t skipped, size_t enough
+  ctls_channel *channel, ctls_buffers *buffers, const void *list, int count, size_t skipped, size_t enough
 ) {
+  const struct iovec *blocks = list;
   unsigned char gathered[record_bytes];
   ERR_clear_error();
   channel->buffers = buffers;

@@ -6,7 +6,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/uio.h>
 
 /* The encrypted bytes of the channel that is in use. */
 typedef struct {
@@ -83,10 +82,11 @@ long ctls_client_certificate(const ctls_channel *channel, unsigned char *sha256,
 /* Decrypts all available input into `bytes`, which has room for that and one record more, and continues the
    handshake. */
 size_t ctls_open(ctls_channel *channel, ctls_buffers *buffers, void *bytes, size_t count, int *state);
-/* Encrypts the blocks after `skipped`, until there is no more, or the output has `enough`. Returns how many bytes it
+/* Encrypts the `count` blocks (an array of `struct iovec`, which is not named here: Swift would take it for this module's)
+   after `skipped` bytes, until there is no more, or the output has `enough`. Returns how many bytes it
    has encrypted; less than 0 when the channel has failed. */
 long ctls_seal(
-  ctls_channel *channel, ctls_buffers *buffers, const struct iovec *blocks, int count, size_t skipped, size_t enough);
+  ctls_channel *channel, ctls_buffers *buffers, const void *blocks, int count, size_t skipped, size_t enough);
 /* Writes close_notify: nothing follows (RFC 8446 section 6.1). */
 void ctls_end(ctls_channel *channel, ctls_buffers *buffers);
 
