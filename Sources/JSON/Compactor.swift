@@ -84,7 +84,7 @@ extension Span<UInt8> {
       position += 1
       // Indentation: what is a space becomes zero, so the zero bits at the low end count the spaces.
       while position + 8 <= count {
-        let others = word(at: position) ^ (Word.ones &* 0x20)
+        let others = word(at: position) ^ (SWAR.ones &* 0x20)
         if others != 0 {
           position += others.trailingZeroBitCount >> 3
           break

@@ -75,7 +75,7 @@ public struct JSONPatch: Sendable {
     var patcher = Patcher(JSONTree(value), tree, limits)
     for (index, operation) in operations.enumerated() {
       do throws(JSONPatchError) {
-        try patcher.carryOut(operation)
+        try patcher.apply(operation)
       } catch {
         throw JSONPatchError(error.reason, operation: index)
       }

@@ -139,8 +139,8 @@ extension Span<UInt8> {
   fileprivate func firstToEscape(from start: Int) -> Int {
     var position = start
     while position + 8 <= count {
-      let marks = Word.mustEscape(word(at: position))
-      if marks != 0 { return position + Word.firstIndex(marks) }
+      let marks = SWAR.mustEscape(word(at: position))
+      if marks != 0 { return position + SWAR.firstIndex(marks) }
       position += 8
     }
     while position < count {

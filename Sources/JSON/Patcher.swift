@@ -47,7 +47,7 @@ struct Patcher {
 
   // MARK: Operations
 
-  mutating func carryOut(_ operation: JSONPatch.Operation) throws(JSONPatchError) {
+  mutating func apply(_ operation: JSONPatch.Operation) throws(JSONPatchError) {
     switch operation.kind {
     case .add(let value): try add(.patch(value), at: operation.path)
     case .remove: _ = try remove(at: operation.path)

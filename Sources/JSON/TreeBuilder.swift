@@ -122,9 +122,9 @@ enum TreeBuilder {
     var hasEscape = false
     while true {
       while position + 8 <= source.count {
-        let marks = Word.quoteOrBackslash(source.word(at: position))
+        let marks = SWAR.quoteOrBackslash(source.word(at: position))
         if marks != 0 {
-          position += Word.firstIndex(marks)
+          position += SWAR.firstIndex(marks)
           break
         }
         position += 8

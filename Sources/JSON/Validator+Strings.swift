@@ -6,9 +6,9 @@ extension Validator {
     var position = start
     while true {
       while position + 8 <= source.count {
-        let marks = Word.stringSpecials(source.word(at: position))
+        let marks = SWAR.stringSpecials(source.word(at: position))
         if marks != 0 {
-          position += Word.firstIndex(marks)
+          position += SWAR.firstIndex(marks)
           break
         }
         position += 8

@@ -34,7 +34,7 @@ struct SignalServer: AsyncParsableCommand {
 
   private static func run(_ arguments: [String]) async -> ExitStatus {
     do {
-      var command = try parseAsRoot(Word.marked(arguments))
+      var command = try parseAsRoot(Operand.marked(arguments))
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -50,7 +50,7 @@ struct SignalServer: AsyncParsableCommand {
         Terminal.print(fullMessage(for: error))
         return .success
       }
-      Terminal.complain(Word(argument: message(for: error)).text)
+      Terminal.complain(Operand(argument: message(for: error)).text)
       return .usage
     }
   }

@@ -100,14 +100,14 @@ struct RequestTests {
     (["set", "a", "-5.5e3", "--always"], ["set", "a", "-5.5e3", "--always"]),
   ])
   func `a negative number is a value`(arguments: [String], expected: [String]) throws {
-    let verb = try #require(try SignalServer.parseAsRoot(Word.marked(arguments)) as? SetVerb)
+    let verb = try #require(try SignalServer.parseAsRoot(Operand.marked(arguments)) as? SetVerb)
     #expect(verb.path.text == "a")
     #expect(verb.value.text == expected[2])
   }
 
   @Test func `without a verb it serves, and flags of settings come through in order`() throws {
     let verb = try #require(
-      try SignalServer.parseAsRoot(Word.marked(["--port", "-1", "--config", "f", "--host=x", "y"])) as? ServeVerb)
+      try SignalServer.parseAsRoot(Operand.marked(["--port", "-1", "--config", "f", "--host=x", "y"])) as? ServeVerb)
     #expect(verb.config == "f")
     #expect(verb.flags.map(\.text) == ["--port", "-1", "--host=x", "y"])
   }

@@ -74,7 +74,7 @@ public actor EventLoop {
 
   /// Tokens of members that are not connections; slots never reach these numbers.
   private enum Token {
-    static let door = UInt64.max
+    static let wake = UInt64.max
     static let timer = UInt64.max - 1
     /// The first listener; the others count downwards.
     static let listener = UInt64.max - 2
@@ -178,7 +178,7 @@ public actor EventLoop {
     sweepNanoseconds = Self.nanoseconds(sweepMilliseconds)
     let source = DispatchSource.makeReadSource(fileDescriptor: readiness.descriptor, queue: executor.queue)
     self.source = source
-    try readiness.add(executor.wakeDescriptor, .readableEdge, token: Token.door)
+    try readiness.add(executor.wakeDescriptor, .readableEdge, token: Token.wake)
     try readiness.add(timerDescriptor, .readableEdge, token: Token.timer)
     if let keeper = self.memory { participants.append(keeper) }
     // The handler keeps the loop alive until `stop`.
@@ -253,7 +253,7 @@ public actor EventLoop {
   private func dispatch(_ event: ReadinessEvent) -> Bool {
     guard event.token < Token.lastListener else {
       switch event.token {
-      case Token.door: break  // submitted work is taken in every turn
+      case Token.wake: break  // submitted work is taken in every turn
       case Token.timer: timerRang()
       default: for listener in listeners where listener.token == event.token { listener.isReady = true }
       }

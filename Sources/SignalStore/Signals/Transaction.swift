@@ -201,7 +201,7 @@ public final class Transaction: @unchecked Sendable {
       case .single(let part):
         unsafe isShared = true
         // Usually this thread delivers the message itself, at once.
-        guard part.core.carryOut(.commit, part, of: self) else { return wasTold() }
+        guard part.core.perform(.commit, part, of: self) else { return wasTold() }
         unsafe isShared = false
         unsafe state.outstanding = 0
       case .round(let parts):
@@ -247,12 +247,12 @@ public final class Transaction: @unchecked Sendable {
     // One for this call, so that the rest cannot start before it returns.
     var told = 1
     parts.forEach { part in
-      if !part.core.carryOut(.enqueue, part, of: self) {
+      if !part.core.perform(.enqueue, part, of: self) {
         part.core.transactionEnded()
         told += 1
       }
     }
-    parts.forEach { part in if part.core.carryOut(.deliver, part, of: self) { told += 1 } }
+    parts.forEach { part in if part.core.perform(.deliver, part, of: self) { told += 1 } }
     wasTold(told)
   }
 }

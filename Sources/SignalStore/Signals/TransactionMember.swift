@@ -153,7 +153,7 @@ extension DeliveryCore {
 
 extension ObserverList {
   /// Performs a step at the end of a transaction that it takes part in.
-  final func carryOut(_ step: CommitStep, _ part: TransactionPart, of transaction: Transaction) -> Bool {
+  final func perform(_ step: CommitStep, _ part: TransactionPart, of transaction: Transaction) -> Bool {
     committing?.run(part, step, transaction) ?? false
   }
 

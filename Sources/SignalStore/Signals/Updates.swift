@@ -29,12 +29,12 @@ extension Property {
   public var updates: DerivedSignal<ValueUpdate<Value>, Never> {
     DerivedSignal { [self] sink in
       let told = Told<Value>()
-      let lastWord = LastWord()
+      let final = FinalDelivery()
       let relay = Relay<UpdateState<Value>, [ValueUpdate<Value>], Never>(
         UpdateState(),
         into: Sink { updates in
           for update in updates {
-            lastWord.call {
+            final.call {
               told.note(update)
               sink.message(update)
             }
@@ -43,7 +43,7 @@ extension Property {
       // Does not capture the relay, which retains the link.
       relay.link.onEnd { [weak core] in
         let core = core
-        lastWord.leave {
+        final.leave {
           guard told.isOpen else { return }
           if let new = Self.untoldValue(of: core), let old = told.value {
             sink.message(.change(ValueChange(new: new, old: old)))
@@ -70,11 +70,11 @@ extension Property {
     DerivedSignal { [self] sink in
       let last = OperatorState<Value?>(nil)
       // Also serializes the accesses to `last`.
-      let lastWord = LastWord()
+      let final = FinalDelivery()
       let link = Link()
       link.onEnd { [weak core] in
         let core = core
-        lastWord.leave {
+        final.leave {
           if let new = Self.untoldValue(of: core), let old = last.value {
             sink.message(ValueChange(new: new, old: old))
           }
@@ -82,7 +82,7 @@ extension Property {
       }
       link.hold(
         subscribe(from: .current) { new in
-          lastWord.call {
+          final.call {
             let old = last.value
             last.value = new
             if let old { sink.message(ValueChange(new: new, old: old)) }

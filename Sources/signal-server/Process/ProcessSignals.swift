@@ -16,9 +16,9 @@ enum ProcessSignals {
   }
 
   /// Makes each of them end the process with success, after a final callback.
-  static func makeSuccess(telling lastWords: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
+  static func makeSuccess(telling announce: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
     listen(to: ending) { _ in
-      lastWords()
+      announce()
       _exit(ExitStatus.success.rawValue)
     }
   }

@@ -16,7 +16,7 @@ struct BackupVerb: ParsableCommand {
       """)
 
   @Argument(help: "The file, or - for the standard output.", completion: .file())
-  var file: Word
+  var file: Operand
 
   @OptionGroup var data: DataOptions
 

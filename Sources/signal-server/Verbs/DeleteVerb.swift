@@ -15,7 +15,7 @@ struct DeleteVerb: ParsableCommand {
     aliases: ["rm"])
 
   @Argument(help: "The property, for example kitchen/temperature, or a pattern, for example 'kitchen/**'.")
-  var path: Word
+  var path: Operand
 
   @Option(
     help: ArgumentHelp("Only if the property was last changed at this cursor.", valueName: "cursor"))

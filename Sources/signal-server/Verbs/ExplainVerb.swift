@@ -13,7 +13,7 @@ struct ExplainVerb: ParsableCommand {
       """)
 
   @Argument(help: "The expression, for example 'value > 20.0'.")
-  var expression: Word
+  var expression: Operand
 
   @Option(
     help: ArgumentHelp("Try it on the properties that match this pattern; may be repeated.", valueName: "pattern"))

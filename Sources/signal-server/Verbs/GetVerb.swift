@@ -7,7 +7,7 @@ struct GetVerb: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "get", abstract: "Print the value of a property.")
 
   @Argument(help: "The property, for example kitchen/temperature.")
-  var path: Word
+  var path: Operand
 
   @Option(help: ArgumentHelp("Print only this part of the value (RFC 6901).", valueName: "/a/b"))
   var pointer: String?

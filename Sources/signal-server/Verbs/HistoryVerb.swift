@@ -13,7 +13,7 @@ struct HistoryVerb: ParsableCommand {
       """)
 
   @Argument(help: "The property, for example kitchen/temperature.")
-  var path: Word
+  var path: Operand
 
   @Option(help: ArgumentHelp("Begin so long ago, for example 24h, which it is unless given.", valueName: "time"))
   var last: String?

@@ -13,7 +13,7 @@ struct ImportVerb: AsyncParsableCommand {
       """)
 
   @Argument(help: "The file, or - for the standard input.", completion: .file())
-  var file: Word
+  var file: Operand
 
   @Flag(help: "Delete the properties and timers that are not in the file.")
   var replace = false

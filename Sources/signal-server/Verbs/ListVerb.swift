@@ -15,7 +15,7 @@ struct ListVerb: ParsableCommand {
     aliases: ["ls"])
 
   @Argument(help: "What to list, for example 'kitchen/**'; everything unless given.")
-  var patterns: [Word] = []
+  var patterns: [Operand] = []
 
   @Option(
     name: .customLong("where"),

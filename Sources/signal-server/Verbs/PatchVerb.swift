@@ -13,10 +13,10 @@ struct PatchVerb: ParsableCommand {
       """)
 
   @Argument(help: "The property, for example kitchen/light.")
-  var path: Word
+  var path: Operand
 
   @Argument(help: "The patch, as JSON; - reads it from the standard input.")
-  var patch: Word
+  var patch: Operand
 
   @Flag(help: "The patch is a list of operations.")
   var operations = false

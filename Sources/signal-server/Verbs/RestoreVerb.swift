@@ -15,7 +15,7 @@ struct RestoreVerb: ParsableCommand {
       """)
 
   @Argument(help: "The backup.", completion: .file())
-  var file: Word
+  var file: Operand
 
   @Option(help: ArgumentHelp("Leave out what came later.", valueName: "time or cursor"))
   var until: String?

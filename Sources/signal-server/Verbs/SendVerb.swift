@@ -13,10 +13,10 @@ struct SendVerb: ParsableCommand {
     aliases: ["fire"])
 
   @Argument(help: "The signal, for example doorbell/front.")
-  var path: Word
+  var path: Operand
 
   @Argument(help: "The message, as JSON; - reads it from the standard input.")
-  var message: Word?
+  var message: Operand?
 
   @Flag(help: "Take the message as text, not as JSON.")
   var string = false

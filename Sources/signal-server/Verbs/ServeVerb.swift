@@ -24,7 +24,7 @@ struct ServeVerb: AsyncParsableCommand {
 
   /// The flags of the settings come from their table, so the parser does not know them.
   @Argument(parsing: .allUnrecognized, help: .hidden)
-  var flags: [Word] = []
+  var flags: [Operand] = []
 
   func run() async throws {
     let settings: Settings

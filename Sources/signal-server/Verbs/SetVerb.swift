@@ -13,10 +13,10 @@ struct SetVerb: ParsableCommand {
       """)
 
   @Argument(help: "The property, for example kitchen/temperature.")
-  var path: Word
+  var path: Operand
 
   @Argument(help: "The value, as JSON; - reads it from the standard input.")
-  var value: Word
+  var value: Operand
 
   @Flag(help: "Take the value as text, not as JSON.")
   var string = false

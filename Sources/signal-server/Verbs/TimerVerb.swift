@@ -11,7 +11,7 @@ struct TimerVerb: ParsableCommand {
     discussion: "Without --after, --at, --every and --delete, the timer is shown; without a path, all of them.")
 
   @Argument(help: "The timer, for example tea.")
-  var path: Word?
+  var path: Operand?
 
   @Option(help: ArgumentHelp("Fire once, after this time, such as 3m.", valueName: "time"))
   var after: String?

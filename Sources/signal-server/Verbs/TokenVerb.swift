@@ -154,7 +154,7 @@ struct TokenVerb: ParsableCommand {
       commandName: "revoke", abstract: "Remove a token; a running server ends its connections.")
 
     @Argument(help: "The id of the token.")
-    var id: Word
+    var id: Operand
 
     @OptionGroup var options: FileOptions
 

@@ -15,7 +15,7 @@ struct TransactionVerb: ParsableCommand {
       """)
 
   @Argument(help: "path=value, the value as JSON, or the operations as JSON.")
-  var operations: [Word] = []
+  var operations: [Operand] = []
 
   @Option(help: ArgumentHelp("Delete this property; may be repeated.", valueName: "path"))
   var delete: [String] = []

@@ -13,7 +13,7 @@ struct WaitVerb: ParsableCommand {
       """)
 
   @Argument(help: "The property, for example kitchen/temperature.")
-  var path: Word
+  var path: Operand
 
   @Option(help: ArgumentHelp("Wait until this holds, for example 'value > 20'.", valueName: "expression"))
   var until: String?

@@ -14,7 +14,7 @@ struct WatchVerb: ParsableCommand {
       """)
 
   @Argument(help: "What to watch, for example 'kitchen/**'.")
-  var patterns: [Word]
+  var patterns: [Operand]
 
   @Flag(help: "Watch signals, not properties: every message that is sent, and first those that are kept.")
   var signals = false

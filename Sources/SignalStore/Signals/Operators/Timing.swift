@@ -154,8 +154,8 @@ private func sendDelayed<Message, End>(
 ) {
   while true {
     let now = clock.now
-    let next = Latch<Duration?>(nil)
-    let sent = Latch(false)
+    let next = Box<Duration?>(nil)
+    let sent = Box(false)
     relay.change(releases: false) { waiting in
       guard let deadline = waiting.next else { return nil }
       if deadline > now {
@@ -173,8 +173,8 @@ private func sendDelayed<Message, End>(
   }
 }
 
-/// Carries a result out of a closure that cannot return it.
-private final class Latch<Value> {
+/// A variable that closures can set which may not capture one.
+private final class Box<Value> {
   var value: Value
   init(_ value: Value) { self.value = value }
 }
@@ -208,7 +208,7 @@ private final class Throttle<Message: Sendable, End: Ending>: Sendable {
 
   func receive(_ message: Message) {
     let now = clock.now
-    let end = Latch<Duration?>(nil)
+    let end = Box<Duration?>(nil)
     relay.change { state in
       if let running = state.end, now < running {
         if trailing { state.kept = message }
@@ -235,7 +235,7 @@ private final class Throttle<Message: Sendable, End: Ending>: Sendable {
   }
 
   private func intervalEnded(_ end: Duration) {
-    let next = Latch<Duration?>(nil)
+    let next = Box<Duration?>(nil)
     relay.change { state in
       guard state.end == end else { return nil }
       guard let kept = state.kept else {

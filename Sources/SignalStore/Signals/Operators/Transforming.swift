@@ -151,14 +151,14 @@ extension SignalSource {
     if let hello { return bracketed(goodbye: goodbye).start(with: hello) }
     guard let goodbye else { return erased }
     return DerivedSignal { sink in
-      let lastWord = LastWord()
+      let final = FinalDelivery()
       let link = Link()
       link.hold(
         attach(
           Sink(
-            message: { message in lastWord.call { sink.message(message) } },
-            end: { end in lastWord.leave { sink.end(end) } })))
-      link.onEnd { lastWord.leave { sink.message(goodbye) } }
+            message: { message in final.call { sink.message(message) } },
+            end: { end in final.leave { sink.end(end) } })))
+      link.onEnd { final.leave { sink.message(goodbye) } }
       return link.token()
     }
   }

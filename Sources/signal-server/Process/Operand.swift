@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 
-/// An argument that may begin with a minus and a digit, such as the value -5.
+/// An operand (an argument that is no option, as POSIX calls it) that may begin with a minus and a digit, such as the value -5.
 ///
 /// The argument parser would take it for an option, so it is passed through with a prefix character that no argument
 /// can contain.
-struct Word: ExpressibleByArgument, Equatable {
+struct Operand: ExpressibleByArgument, Equatable {
   private static let mark: Character = "\0"
 
   /// The argument as it was given.

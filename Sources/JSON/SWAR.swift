@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Eight bytes at a time: the arithmetic with which the scanners step over long runs of plain bytes.
+/// SIMD within a register, eight bytes at a time: the arithmetic with which the scanners step over long runs of plain bytes.
 ///
 /// Each test sets the high bit of every byte that matches. Borrows can also set bits *above* a match, never below
 /// one, so the lowest set bit is always exact, and on a little-endian word that is the first byte in memory.
-enum Word {
+enum SWAR {
   static let ones: UInt64 = 0x0101_0101_0101_0101
   static let highs: UInt64 = 0x8080_8080_8080_8080
 

@@ -6,11 +6,11 @@ import Synchronization
 ///
 /// A subscription can be cancelled while another thread calls its observer, or from inside the observer. Then the final
 /// message is sent after that call.
-final class LastWord: Sendable {
+final class FinalDelivery: Sendable {
   private struct State {
     var isCalling = false
     var hasLeft = false
-    var word: (@Sendable () -> Void)?
+    var delivery: (@Sendable () -> Void)?
   }
 
   private let state = Mutex(State())
@@ -23,23 +23,23 @@ final class LastWord: Sendable {
     }
     guard calls else { return }
     observer()
-    let word = state.withLock { state in
+    let delivery = state.withLock { state in
       state.isCalling = false
-      var word: (@Sendable () -> Void)?
-      swap(&word, &state.word)
-      return word
+      var delivery: (@Sendable () -> Void)?
+      swap(&delivery, &state.delivery)
+      return delivery
     }
-    word?()
+    delivery?()
   }
 
-  /// Stops calling the observer, except for `word`; a second call does nothing.
-  func leave(_ word: @escaping @Sendable () -> Void) {
+  /// Stops calling the observer, except by `delivery`; a second call does nothing.
+  func leave(_ delivery: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
       if state.hasLeft { return false }
       state.hasLeft = true
-      if state.isCalling { state.word = word }
+      if state.isCalling { state.delivery = delivery }
       return !state.isCalling
     }
-    if isNow { word() }
+    if isNow { delivery() }
   }
 }
