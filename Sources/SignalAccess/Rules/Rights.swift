@@ -5,18 +5,30 @@ package import JSON
 package import SignalStore
 
 /// What rules can know of a request, besides who it is from: the variable `request`.
-package struct RequestFacts: Hashable, Sendable {
+///
+/// A class, so that passing it on with every command costs one reference, and nothing where no rule asks for it.
+package final class RequestFacts: Hashable, Sendable {
   /// The numeric address of the client; nil on a Unix socket.
-  package var address: String?
+  package let address: String?
   /// The `Origin` of the page that asks; nil without one.
-  package var origin: String?
+  package let origin: String?
   /// Whether the connection is encrypted.
-  package var isEncrypted: Bool
+  package let isEncrypted: Bool
 
   package init(address: String? = nil, origin: String? = nil, isEncrypted: Bool = false) {
     self.address = address
     self.origin = origin
     self.isEncrypted = isEncrypted
+  }
+
+  package static func == (left: RequestFacts, right: RequestFacts) -> Bool {
+    left.address == right.address && left.origin == right.origin && left.isEncrypted == right.isEncrypted
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(address)
+    hasher.combine(origin)
+    hasher.combine(isEncrypted)
   }
 
   var value: CELValue {
@@ -58,12 +70,14 @@ package final class Rights {
   private let known: [Int: CELValue]
   private var terms: [AccessOperation: Terms] = [:]
 
-  package init(_ policy: AccessPolicy, _ identity: Identity?, _ request: RequestFacts = RequestFacts()) {
+  package init(_ policy: AccessPolicy, _ identity: Identity?, _ request: RequestFacts? = nil) {
     self.policy = policy
     self.identity = identity
     let auth = identity.map { CELValue($0.auth) } ?? .null
-    known = [RuleVariables.auth: auth, RuleVariables.request: request.value]
-    if let admin = policy.admin, case .value(.bool(true)) = admin.residual(knowing: [0: auth, 1: request.value]) {
+    known = [RuleVariables.auth: auth, RuleVariables.request: (request ?? RequestFacts()).value]
+    if let admin = policy.admin,
+      case .value(.bool(true)) = admin.residual(knowing: [0: auth, 1: known[RuleVariables.request]!])
+    {
       isAdministrator = true
     } else {
       isAdministrator = false

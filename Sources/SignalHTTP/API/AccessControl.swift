@@ -7,7 +7,7 @@ import SignalAccess
 final class AccessControl {
   private struct Key: Hashable {
     let identity: ObjectIdentifier?
-    let request: RequestFacts
+    let request: RequestFacts?
   }
 
   /// The rules; nil: whoever reaches the server may do everything.
@@ -42,11 +42,11 @@ final class AccessControl {
   /// What a caller may do; nil: everything.
   ///
   /// - Parameter request: Ignored unless the rules depend on it.
-  func rights(of identity: Identity?, _ request: RequestFacts) -> Rights? {
+  func rights(of identity: Identity?, _ request: RequestFacts?) -> Rights? {
     guard let policy else { return nil }
     // The rights hold the identity, so that another cannot have its address.
     let key = Key(
-      identity: identity.map { ObjectIdentifier($0) }, request: policy.usesRequest ? request : RequestFacts())
+      identity: identity.map { ObjectIdentifier($0) }, request: policy.usesRequest ? request : nil)
     if let last, last.key == key { return last.rights }
     let found = rights[key] ?? Rights(policy, identity, key.request)
     if rights.count >= Self.mostRights { rights.removeAll() }

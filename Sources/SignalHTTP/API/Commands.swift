@@ -7,7 +7,7 @@ import SignalStore
 /// The origin of a command.
 struct Caller {
   init(
-    peer: Peer?, holder: Holder?, identity: Identity? = nil, request: RequestFacts = RequestFacts()
+    peer: Peer?, holder: Holder?, identity: Identity? = nil, request: RequestFacts? = nil
   ) {
     self.peer = peer
     self.holder = holder
@@ -21,8 +21,8 @@ struct Caller {
   let holder: Holder?
   /// Who asks, as far as it is proven; nil for somebody unknown.
   var identity: Identity?
-  /// What the rules may know of the request; empty unless they depend on it.
-  let request: RequestFacts
+  /// What the rules may know of the request; nil unless they depend on it.
+  let request: RequestFacts?
 }
 
 /// The only access of clients to the store: every operation, of whichever protocol, goes through here, with a
