@@ -27,6 +27,7 @@ case $sanitizer in
   address)
     # Only an optimized build sees reads out of bounds, and the runtime itself leaks at exit.
     # Foundation, which only tests use, copies directory entries by the size of their type.
+    mkdir -p .build
     echo "interceptor_via_lib:libFoundation.so" >.build/asan.suppressions
     export ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/.build/asan.suppressions"
     exec swift test --sanitize=address -c release -Xswiftc -enable-testing --scratch-path .build/asan "$@"

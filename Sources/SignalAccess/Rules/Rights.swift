@@ -74,10 +74,9 @@ package final class Rights {
     self.policy = policy
     self.identity = identity
     let auth = identity.map { CELValue($0.auth) } ?? .null
-    known = [RuleVariables.auth: auth, RuleVariables.request: (request ?? RequestFacts()).value]
-    if let admin = policy.admin,
-      case .value(.bool(true)) = admin.residual(knowing: [0: auth, 1: known[RuleVariables.request]!])
-    {
+    let request = (request ?? RequestFacts()).value
+    known = [RuleVariables.auth: auth, RuleVariables.request: request]
+    if let admin = policy.admin, case .value(.bool(true)) = admin.residual(knowing: [0: auth, 1: request]) {
       isAdministrator = true
     } else {
       isAdministrator = false
