@@ -7,7 +7,7 @@ public struct CELVariable: Hashable, Sendable {
   /// What is known of the values; `dyn` for JSON.
   public let type: CELType
   /// Whether it is a map that is never there as a whole: ``Activation/lookup`` is asked for one key at a time.
-  public let isLookup: Bool
+  package let isLookup: Bool
 
   /// Declares a variable.
   public init(_ name: String, _ type: CELType = .dyn) {

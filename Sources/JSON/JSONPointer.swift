@@ -63,7 +63,7 @@ public struct JSONPointer: Sendable, Hashable {
   }
 
   /// An array index as RFC 6901 §4 writes it: digits without a leading zero; nil for anything else, `-` too.
-  public static func arrayIndex(_ step: Span<UInt8>) -> Int? {
+  package static func arrayIndex(_ step: Span<UInt8>) -> Int? {
     // Ten digits are more than any array here has.
     guard step.count > 0, step.count <= 10, step.count == 1 || step[0] != UInt8(ascii: "0") else { return nil }
     var index = 0

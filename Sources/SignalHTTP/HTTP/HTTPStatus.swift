@@ -124,7 +124,7 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
   public var isBodiless: Bool { isInformational || code == 204 || code == 304 }
 
   /// Whether the response is one of those that come before the final one (1xx).
-  public var isInformational: Bool { code < 200 }
+  package var isInformational: Bool { code < 200 }
 
   /// The whole status line with its end, ready to be sent; empty for a number without registered words.
   package var statusLine: StaticString {
