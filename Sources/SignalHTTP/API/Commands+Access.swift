@@ -89,7 +89,7 @@ extension Commands {
   ///
   /// - Parameter work: The cost is subtracted from it.
   func admits(_ audience: Audience?, _ stored: StoredValue, work: inout Int) -> Bool {
-    audience.map { viewers($0).see(stored, work: &work) } ?? true
+    audience.map { viewers($0).see(stored, decided: nil, work: &work) } ?? true
   }
 
   /// Reads a property with the server's eyes, for rules that depend on it.

@@ -123,7 +123,7 @@ final class LiveService {
     guard request.topic == .properties, commands.rights(of: caller) != nil else {
       return .events(options, request, claim, audience: nil, reset: nil)
     }
-    let audience = String(Audience.mark(of: options.viewers?.audience, options.patterns), radix: 36)
+    let audience = options.audienceMark
     // Whoever has seen something else, or by something else, cannot be told what it has missed.
     let isSame = request.audience == audience && !commands.hasDecided(options.viewers, since: request.since)
     return .events(
@@ -142,7 +142,7 @@ final class LiveService {
   func view(of request: SubscribeRequest, as caller: Caller) -> String? {
     guard commands.rights(of: caller) != nil, let options = try? options(for: request, as: caller, orNothing: true)
     else { return nil }
-    return String(Audience.mark(of: options.viewers?.audience, options.patterns), radix: 36)
+    return options.audienceMark
   }
 
   /// Claims the memory for a subscription to demand.

@@ -135,10 +135,10 @@ struct FilteredChange {
   }
 
   /// How the change appears to viewers; asked once for each audience.
-  mutating func visibility(to viewers: Viewers) -> Visibility {
+  mutating func visibility(to viewers: Viewers, _ topic: Topic) -> Visibility {
     let audience = ObjectIdentifier(viewers.audience)
     if let known = appearances[audience] { return known }
-    let visibility = viewers.visibility(of: &self)
+    let visibility = viewers.visibility(of: &self, topic)
     appearances[audience] = visibility
     return visibility
   }

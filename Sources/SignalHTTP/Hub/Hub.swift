@@ -238,11 +238,13 @@ final class Hub: TurnParticipant {
     _ commit: Commit, of feed: Feed, _ routing: inout Routing, _ filtered: inout FilteredChange, until end: Int,
     on loop: isolated EventLoop
   ) -> Bool {
+    if !deciding.isEmpty, feed.topic == .properties, !routing.isWithinCommit {
+      for change in commit { deciding.forEachMatch(change.path) { redecided.insert($0) } }
+    }
     while routing.nextChange(of: commit, &filtered, &feed.finder) {
-      if !deciding.isEmpty, feed.topic == .properties {
-        deciding.forEachMatch(filtered.change.path) { redecided.insert($0) }
-      }
       while let candidate = routing.nextCandidate() {
+        // What their members may know of it is in the snapshot with which they begin anew.
+        guard redecided.isEmpty || !redecided.contains(candidate.group) else { continue }
         guard let group = groups[candidate.group], !group.isEmpty else { continue }
         if append(&filtered, candidate, to: group, on: loop), !group.isInCommit {
           group.isInCommit = true
@@ -301,13 +303,7 @@ final class Hub: TurnParticipant {
     redecided = []
     for index in indices {
       guard let group = groups[index] else { continue }
-      // Within a commit, what has been written of it is for the members of its beginning.
-      if group.isInCommit {
-        redecided.insert(index)
-        loop.continueInNextTurn()
-      } else {
-        for member in group.members + group.behind { member.restart(on: loop) }
-      }
+      for member in group.members + group.behind { member.restart(on: loop) }
     }
   }
 

@@ -216,10 +216,16 @@ struct LiveEventWriter {
     text.append(literal: "}")
   }
 
-  func appendReset(_ revision: Revision, _ reason: ResetReason, to text: inout [UInt8]) {
+  /// - Parameter audience: Those who see the same from here on; nil when the client has been told in the answer to its
+  ///   subscription.
+  func appendReset(_ revision: Revision, _ reason: ResetReason, audience: String?, to text: inout [UInt8]) {
     appendMark(#"{"type":"reset","subscription":"#, revision, to: &text)
     text.append(literal: #","reason":""#)
     text.append(contentsOf: reason.rawValue.utf8)
+    if let audience {
+      text.append(literal: #"","audience":""#)
+      text.append(contentsOf: audience.utf8)
+    }
     text.append(literal: #""}"#)
   }
 

@@ -107,7 +107,8 @@ final class Replay {
   func nextPiece(_ work: inout Int) -> Piece {
     if let reason = reset {
       reset = nil
-      block.append { [writer, position] in writer.appendReset(position, reason, to: &$0.bytes) }
+      let audience = reason == .access ? options.audienceMark : nil
+      block.append { [writer, position] in writer.appendReset(position, reason, audience: audience, to: &$0.bytes) }
     }
     var budget = pace.turnProperties
     let isLast =
@@ -132,7 +133,7 @@ final class Replay {
   private func addProperties(_ scan: inout PropertyScan, _ budget: inout Int, _ work: inout Int) -> Bool {
     source = .nothing
     while block.count < pace.snapshotBytes, work > 0, let stored = scan.next(visiting: &budget) {
-      guard let value = options.see(stored, work: &work) else { continue }
+      guard let value = options.see(stored, decided: revision, work: &work) else { continue }
       block.appendProperty { [writer] in writer.appendSnapshot(stored, value: value, to: &$0) }
     }
     if scan.isAtEnd { return true }
@@ -171,7 +172,7 @@ final class Replay {
   private func addMessages(_ messages: inout ArraySlice<SignalMessage>, _ work: inout Int) -> Bool {
     source = .nothing
     while block.count < pace.snapshotBytes, work > 0, let message = messages.popFirst().map(StoredValue.init) {
-      guard options.see(message, work: &work) != nil else { continue }
+      guard options.see(message, decided: nil, work: &work) != nil else { continue }
       block.append { [writer] in writer.appendSignal(message, isRemembered: true, to: &$0) }
     }
     if messages.isEmpty { return true }

@@ -161,7 +161,7 @@ final class SubscriptionGroup {
       return key.options.topic == .signals ? appendMessage(&change, verdict) : appendSeen(&change)
     }
     if let viewers = key.options.viewers {
-      switch change.visibility(to: viewers) {
+      switch change.visibility(to: viewers, key.options.topic) {
       case .whole: break
       case .hidden: return false
       case .entering, .exiting: return appendSeen(&change)
@@ -176,7 +176,7 @@ final class SubscriptionGroup {
   private func appendMessage(_ change: inout FilteredChange, _ verdict: FilterVerdict?) -> Bool {
     if let filter = key.options.filter, !(verdict?.new ?? filter.holds(forNew: &change)) { return false }
     guard let message = change.change.new else { return false }
-    if let viewers = key.options.viewers, change.visibility(to: viewers) == .hidden { return false }
+    if let viewers = key.options.viewers, change.visibility(to: viewers, key.options.topic) == .hidden { return false }
     block.append { [writer] in writer.appendSignal(message, isRemembered: false, to: &$0) }
     return true
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import CEL
 import JSON
+import SignalAccess
 import SignalStore
 
 /// What events are about.
@@ -56,10 +57,13 @@ struct SubscriptionOptions: Hashable {
     return change.change.op == .set ? nil : LiveEvent(change.change.op)
   }
 
+  /// A name of what is seen, the same for all who see the same.
+  var audienceMark: String { String(Audience.mark(of: viewers?.audience, patterns), radix: 36) }
+
   /// The event of a change whose path matches, with the values as the subscriber sees them.
   func see(_ change: inout FilteredChange) -> SeenEvent? {
     guard let viewers else { return seeAll(&change) }
-    switch change.visibility(to: viewers) {
+    switch change.visibility(to: viewers, topic) {
     case .whole: return seeAll(&change)
     case .hidden: return nil
     case .entering: return seeEntering(&change)
@@ -134,10 +138,12 @@ struct SubscriptionOptions: Hashable {
 
   /// The value of a stored property as the subscriber sees it; nil when it is not to be sent.
   ///
-  /// - Parameter work: The cost is subtracted from it.
-  func see(_ stored: StoredValue, work: inout Int) -> JSONText? {
+  /// - Parameters:
+  ///   - decided: The last revision that a value which decides who sees it may have; nil: any.
+  ///   - work: The cost is subtracted from it.
+  func see(_ stored: StoredValue, decided: Revision?, work: inout Int) -> JSONText? {
     work -= WorkCost.property
-    if let viewers, !viewers.see(stored, work: &work) { return nil }
+    if let viewers, !viewers.see(stored, decided: decided, work: &work) { return nil }
     if let filter, !filter.holds(forStored: stored, work: &work) { return nil }
     guard let pointer else { return stored.value }
     work -= WorkCost.tree(of: stored.value)

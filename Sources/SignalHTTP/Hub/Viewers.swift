@@ -17,27 +17,25 @@ struct Viewers: Hashable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(audience) }
 
-  /// Whether they may see a stored property.
+  /// Whether they may see a stored property, or a message.
   ///
-  /// - Parameter work: The cost is subtracted from it.
-  func see(_ stored: StoredValue, work: inout Int) -> Bool {
+  /// What decides about it is read from the store, which may be ahead of a snapshot or of the changes that are delivered.
+  /// What depends on a newer value is not seen: when that value's own change is delivered, the subscriptions for which it
+  /// decides begin anew.
+  ///
+  /// - Parameters:
+  ///   - decided: The last revision that a value which decides may have; nil: any.
+  ///   - work: The cost is subtracted from it.
+  func see(_ stored: StoredValue, decided: Revision?, work: inout Int) -> Bool {
     work -= WorkCost.tree(of: stored.value)
-    let subject = AccessSubject(reading: stored.path, JSONTree(stored.value), at: stored.time)
-    return audience.admits(subject, work: &work) { store.read(bytes: $0.bytes.span).value?.value }
+    return admits(AccessSubject(reading: stored.path, JSONTree(stored.value), at: stored.time), decided, work: &work)
   }
 
-  /// Whether they may see a value of a property, as of a change.
-  ///
-  /// What decides about it is read from the store, which may be ahead of the changes that are delivered: what depends on
-  /// a newer value is not seen. That value's own change follows, and with it what is visible by it.
-  ///
-  /// - Parameter work: The cost is subtracted from it.
-  fileprivate func see(_ tree: JSONTree, of change: Change, work: inout Int) -> Bool {
-    let subject = AccessSubject(reading: change.path, tree, at: change.time)
+  private func admits(_ subject: AccessSubject, _ decided: Revision?, work: inout Int) -> Bool {
     var isAhead = false
     let isSeen = audience.admits(subject, work: &work) { path in
       guard let found = store.read(bytes: path.bytes.span).value else { return nil }
-      if found.revision > change.revision { isAhead = true }
+      if let decided, found.revision > decided { isAhead = true }
       return found.value
     }
     return isSeen && !isAhead
@@ -57,14 +55,24 @@ enum Visibility {
 }
 
 extension Viewers {
-  func visibility(of change: inout FilteredChange) -> Visibility {
+  /// How a change appears to them.
+  ///
+  /// A value that the same commit has set does not decide yet: by it the values before would be judged, too.
+  ///
+  /// - Parameter topic: What the change is of; messages are judged by the present.
+  func visibility(of change: inout FilteredChange, _ topic: Topic) -> Visibility {
+    let (path, time) = (change.change.path, change.change.time)
+    let decided: Revision? = topic == .properties ? Revision(change.change.revision.number &- 1) : nil
+    func sees(_ tree: JSONTree, work: inout Int) -> Bool {
+      admits(AccessSubject(reading: path, tree, at: time), decided, work: &work)
+    }
     var work = 0
     defer { change.spend(-work) }
-    let old = change.oldTree.map { see($0, of: change.change, work: &work) }
+    let old = change.oldTree.map { sees($0, work: &work) }
     guard let newTree = change.newTree else {
       return old == true || old == nil && change.change.isCorrection ? .whole : .hidden
     }
-    if see(newTree, of: change.change, work: &work) { return old == false ? .entering : .whole }
+    if sees(newTree, work: &work) { return old == false ? .entering : .whole }
     return old == true || change.change.isCorrection ? .exiting : .hidden
   }
 }

@@ -105,6 +105,34 @@ private func server(_ rules: AccessRule...) throws -> TestServer {
     #expect(try client.ask(#"{"id":3,"type":"send","path":"t","message":1}"#).description == "error 3 403 forbidden")
   }
 
+  @Test func `a property decides about messages, however many commits there have been`() throws {
+    let server = try server(
+      AccessRule(
+        match: "rooms/{room}/**", with: ["state": "rooms/{room}/state"],
+        conditions: ["listen": "state == 'open'", "send": "true"]))
+    for number in 1...10 { try server.store.set("count", "\(number)") }
+    try server.store.transact(["rooms/1/state": #""open""#, "rooms/2/state": #""closed""#])
+    let client = try LiveClient(server)
+    try client.send(#"{"id":1,"type":"subscribe","signals":"rooms/**"}"#)
+    _ = try client.next { $0.type == "live" }
+    for room in [2, 1] { _ = try client.ask(#"{"id":2,"type":"send","path":"rooms/\#(room)/s","message":\#(room)}"#) }
+    #expect(try client.settle().compactMap { $0.string("path") } == ["rooms/1/s"])
+  }
+
+  @Test func `who may see a property by a commit is not told what it held before`() throws {
+    let server = try server(
+      AccessRule(
+        match: "rooms/{room}/**", with: ["state": "rooms/{room}/state"], conditions: ["read": "state == 'open'"]),
+      AccessRule(match: "other", conditions: ["read": "true"]))
+    try server.store.transact(["rooms/1/state": #""closed""#, "rooms/1/topic": "911"])
+    let client = try LiveClient(server)
+    _ = try client.subscribe(#""match":"**""#)
+    try server.store.transact(["rooms/1/state": #""open""#, "rooms/1/topic": "1"])
+    let messages = try client.next { $0.type == "live" }
+    #expect(messages.map(\.type) == ["reset", "didSet", "didSet", "live"])
+    #expect(!messages.contains { $0.text.contains("911") || $0.text.contains("closed") }, "\(messages.map(\.text))")
+  }
+
   @Test func `a property that decides lets subscriptions begin anew when it changes`() throws {
     let server = try server(
       AccessRule(
@@ -137,5 +165,31 @@ private func server(_ rules: AccessRule...) throws -> TestServer {
     #expect(messages.map(\.type) == ["reset", "didSet", "live"] && messages[1].string("path") == "b")
     #expect(try client.ask(#"{"id":1,"type":"get","path":"a/1"}"#).description == "error 1 403 forbidden")
     #expect(try client.ask(#"{"id":1,"type":"set","path":"a/1","value":1}"#).description == "error 1 403 forbidden")
+  }
+
+  @Test func `a reset says for whom a client can resume`() throws {
+    let server = try server(open)
+    try server.store.transact(["a/1": #"{"open":true}"#, "b": "1"])
+    let client = try LiveClient(server)
+    let first = try client.subscribe(#""match":"**""#)[0].string("audience")
+    func allow(_ pattern: String) throws {
+      var live = LiveConfiguration(hosts: ["*"])
+      live.policy = try AccessPolicy(AccessRules(rules: [AccessRule(match: pattern, conditions: ["read": "true"])]))
+      try server.server.reload(server.server.configuration, live: live)
+    }
+    try allow("c/**")
+    let reset = try #require(try client.next { $0.type == "live" }.first { $0.type == "reset" })
+    let second = try #require(reset.string("audience"))
+    #expect(second != first)
+    // Who has been told of nothing since must not pass for one who knows what the first saw.
+    func types(_ audience: String, _ pattern: String) throws -> [String] {
+      let cursor = "\(client.hello.string("epoch") ?? "").\(reset.revision)"
+      let again = try LiveClient(server)
+      let members = #""match":"\#(pattern)","since":"\#(cursor)","audience":"\#(audience)""#
+      return try again.subscribe(members).map(\.type)
+    }
+    #expect(try types(second, "**") == ["ok", "live"])
+    try allow("b")
+    #expect(try types(second, "**") == ["ok", "reset", "didSet", "live"])
   }
 }

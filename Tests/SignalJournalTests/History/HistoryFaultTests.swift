@@ -40,6 +40,16 @@ import Testing
     }
   }
 
+  /// What a history that has just been opened has of a path, once it has read what is in its file.
+  private static func page(_ source: any SeriesSource, _ path: PropertyPath) async throws -> SeriesPage {
+    while true {
+      switch await source.page(SeriesQuery(path, from: .behind(0), now: .now, limit: 10_000)) {
+      case .failure(.busy): try await Task.sleep(for: .milliseconds(5))
+      case let answer: return try answer.get()
+      }
+    }
+  }
+
   private static func changes(_ source: any SeriesSource, _ path: PropertyPath) async throws -> [UInt64] {
     var (changes, start): ([UInt64], SeriesQuery.Place?) = ([], .behind(0))
     while let place = start {
@@ -117,7 +127,7 @@ import Testing
     // The journal need not have kept for it what it had no more of: what is missing is a gap, and nothing is wrong.
     for path in SensorRecords.paths {
       let expected = Set((records.model.changes[path] ?? []).map(\.revision))
-      let page = try await begun.page(SeriesQuery(path, from: .behind(0), now: .now, limit: 10_000)).get()
+      let page = try await Self.page(begun, path)
       let found = page.changes.filter { $0.operation != .gap }.map(\.revision.number)
       #expect(found == found.sorted() && Set(found).isSubset(of: expected), "\(path)")
     }
