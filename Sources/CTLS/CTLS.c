@@ -508,12 +508,17 @@ static void append_common_name(const X509 *certificate, unsigned char *names, si
   OPENSSL_free(text);
 }
 
-long ctls_client_certificate(const ctls_channel *channel, unsigned char *sha256, unsigned char *names, size_t size) {
+long ctls_client_certificate(
+  const ctls_channel *channel, unsigned char *sha256, long long *not_after, unsigned char *names, size_t size
+) {
   X509 *certificate = SSL_get0_peer_certificate(channel->ssl);
   if (certificate == NULL || SSL_get_verify_result(channel->ssl) != X509_V_OK) return -1;
   ERR_clear_error();
   unsigned int count = 0;
   if (X509_digest(certificate, EVP_sha256(), sha256, &count) != 1 || count != 32) return -1;
+  struct tm end;
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) != 1) return -1;
+  *not_after = timegm(&end);
   size_t used = 0;
   GENERAL_NAMES *all = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
   for (int number = 0; number < sk_GENERAL_NAME_num(all); number++) {
@@ -606,18 +611,18 @@ static int add_extension(X509 *certificate, X509 *issuer, int kind, const char *
   return works;
 }
 
-static int fill_certificate(X509 *certificate, EVP_PKEY *key, X509 *issuer, const char *subject, const char *names, int client, int days) {
+static int fill_certificate(X509 *certificate, EVP_PKEY *key, X509 *issuer, const char *subject, const char *names, int client, long seconds) {
   BIGNUM *serial = BN_new();
   /* Random, so that it is practically unique (RFC 5280 section 4.1.2.2: at most 20 bytes, positive). */
   int works = serial != NULL && BN_rand(serial, 127, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY) == 1
     && BN_to_ASN1_INTEGER(serial, X509_get_serialNumber(certificate)) != NULL;
   BN_free(serial);
-  int is_authority = days < 0;
+  int is_authority = seconds < 0;
   /* Valid from a day ago: clocks differ. */
   X509_NAME *name = X509_get_subject_name(certificate);
   works = works && X509_set_version(certificate, 2) == 1
     && X509_gmtime_adj(X509_getm_notBefore(certificate), -86400) != NULL
-    && X509_time_adj_ex(X509_getm_notAfter(certificate), is_authority ? -days : days, 0, NULL) != NULL
+    && X509_gmtime_adj(X509_getm_notAfter(certificate), is_authority ? -seconds : seconds) != NULL
     && X509_set_pubkey(certificate, key) == 1
     && X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, (const unsigned char *)subject, -1, -1, 0) == 1
     && X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1
@@ -633,7 +638,7 @@ static int fill_certificate(X509 *certificate, EVP_PKEY *key, X509 *issuer, cons
 }
 
 size_t ctls_make_certificate(
-  const char *subject, const char *names, int client, int days, int rsa, const char *issuer, char *pem, size_t size
+  const char *subject, const char *names, int client, long seconds, int rsa, const char *issuer, char *pem, size_t size
 ) {
   size_t written = 0;
   X509 *certificate = X509_new();
@@ -644,7 +649,7 @@ size_t ctls_make_certificate(
   BIO *output = BIO_new(BIO_s_mem());
   int has_issuer = issuer == NULL || authority_key != NULL;
   if (certificate != NULL && key != NULL && output != NULL && has_issuer
-      && fill_certificate(certificate, key, authority == NULL ? certificate : authority, subject, names, client, days)
+      && fill_certificate(certificate, key, authority == NULL ? certificate : authority, subject, names, client, seconds)
       && X509_sign(certificate, authority_key == NULL ? key : authority_key, EVP_sha256()) > 0
       && PEM_write_bio_X509(output, certificate) == 1
       && PEM_write_bio_PrivateKey(output, key, NULL, NULL, 0, NULL, NULL) == 1) {

@@ -57,6 +57,17 @@ struct AuthSettingTests {
     #expect(try resolved(first.listing).settings == first.settings)
   }
 
+  @Test func `certificates of clients are enough to require an identity`() throws {
+    let settings = try resolved(
+      """
+      listen: ["https://127.0.0.1:8443"]
+      tls: {certificates: [a.pem], client-ca: ca.pem, client-certificate: optional}
+      auth: {required: true}
+      """
+    ).settings
+    #expect(settings.auth.required && settings.auth.isActive)
+  }
+
   @Test(arguments: [
     ("auth: {required: true}", "auth.required: needs auth.tokens or auth.jwt.keys"),
     ("auth: {cookie: session}", "auth.cookie: needs auth.jwt.keys"),

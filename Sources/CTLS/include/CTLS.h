@@ -73,11 +73,13 @@ int ctls_is_established(const ctls_channel *channel);
 /* What a name of a certificate is. */
 enum { ctls_dns_name = 1, ctls_uri = 2, ctls_mail = 3, ctls_common_name = 4 };
 
-/* The verified certificate that a client has shown: its SHA-256 into `sha256`, which has room for 32 bytes, and its names
-   into `names`, each after its kind in one byte and its length in two, the more significant first. Names that do not fit,
-   are empty or have other characters than their kind allows are left out, and so is the common name when there are
-   several. Returns the size of the names; less than 0 when there is no certificate. */
-long ctls_client_certificate(const ctls_channel *channel, unsigned char *sha256, unsigned char *names, size_t size);
+/* The verified certificate that a client has shown: its SHA-256 into `sha256`, which has room for 32 bytes, its end in
+   seconds since 1970 into `not_after`, and its names into `names`, each after its kind in one byte and its length in two,
+   the more significant first. Names that do not fit, are empty or have other characters than their kind allows are left
+   out, and so is the common name when there are several. Returns the size of the names; less than 0 when there is no
+   certificate. */
+long ctls_client_certificate(
+  const ctls_channel *channel, unsigned char *sha256, long long *not_after, unsigned char *names, size_t size);
 
 /* Decrypts all available input into `bytes`, which has room for that and one record more, and continues the
    handshake. */
@@ -96,9 +98,9 @@ void ctls_reason(const ctls_channel *channel, char *reason, size_t size);
 /* Makes a certificate with a key on P-256 (RSA with 2048 bits when `rsa`), and writes both as PEM, the certificate first.
 
    `names` are written `DNS:live.example,IP:127.0.0.1`; NULL for none. It is the certificate of a server, with `client` that
-   of a client, or, when `days` is less than 0, of an authority for -days. `issuer` is the PEM of an authority with its key; NULL signs it with
+   of a client, or, when `seconds` is less than 0, of an authority for -seconds. `issuer` is the PEM of an authority with its key; NULL signs it with
    its own. Returns how many bytes were written, 0 when it could not be made. */
 size_t ctls_make_certificate(
-  const char *subject, const char *names, int client, int days, int rsa, const char *issuer, char *pem, size_t size);
+  const char *subject, const char *names, int client, long seconds, int rsa, const char *issuer, char *pem, size_t size);
 
 #endif

@@ -148,7 +148,10 @@ final class IdentityWatch: TurnParticipant {
     guard let identity = entry.identity, let expires = identity.expires, let end = identity.end else {
       return self.end(entry, "nobody has said in time who is there", on: loop)
     }
-    guard now < end else { return self.end(entry, "the token has expired", on: loop) }
+    guard now < end else {
+      return self.end(
+        entry, identity.kind == .certificate ? "the certificate has ended" : "the token has expired", on: loop)
+    }
     entry.due = end.milliseconds
     guard !entry.isReminded else { return }
     entry.isReminded = true

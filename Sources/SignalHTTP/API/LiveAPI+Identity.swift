@@ -13,7 +13,7 @@ enum Identification {
   case asConfigured
 }
 
-/// Who asks (`docs/protocol.md` §10): `Authorization`, a cookie, a ticket.
+/// Who asks (`docs/protocol.md` §10): `Authorization`, a cookie, a ticket, the certificate of the connection.
 extension LiveAPI {
   /// Who has sent a request; nil for somebody unknown.
   ///
@@ -22,12 +22,17 @@ extension LiveAPI {
     of head: borrowing RequestHead, asking: Identification, _ response: inout ResponseWriter,
     _ responder: HTTPResponder, on loop: isolated EventLoop
   ) throws(APIError) -> Identity? {
-    guard let authenticator = service.authenticator, authenticator.isActive else { return nil }
+    guard let authenticator = service.authenticator else { return nil }
+    guard authenticator.isActive else {
+      guard asking != .ignored, head.knownMethod != .options else { return nil }
+      return try identity(byCertificateWith: head, &response, from: responder.peer)
+    }
     let settings = authenticator.current.settings
     // Caches must not give one caller's answer to another (RFC 9111 §4.1, §5.2.2.7).
     response.addCommonField("Vary", settings.cookie.isEmpty ? "Authorization" : "Authorization, Cookie")
     guard asking != .ignored, head.knownMethod != .options else { return nil }
     guard let text = try credential(in: head, from: responder.peer, cookie: settings.cookie) else {
+      if let identity = try identity(byCertificateWith: head, &response, from: responder.peer) { return identity }
       // Whoever could change the settings needs no token.
       guard asking == .optional || !settings.required || responder.peer.isAdministrator else {
         throw .problem(.unauthenticated)
@@ -43,6 +48,18 @@ extension LiveAPI {
       }
       throw .problem(.invalidToken)
     }
+  }
+
+  /// Who has shown the certificate of the connection; nil where none counts.
+  private func identity(
+    byCertificateWith head: borrowing RequestHead, _ response: inout ResponseWriter, from peer: Peer
+  ) throws(APIError) -> Identity? {
+    guard let certificate = peer.certificate, admission.origins.mayUseCertificate(head, isSecured: peer.isSecured)
+    else { return nil }
+    let identity = service.certificates.identity(of: certificate)
+    response.addCommonField("Cache-Control", "private")
+    guard identity.isAccepted(at: .now) else { throw .problem(.endedCertificate) }
+    return identity
   }
 
   /// The token in `Authorization` (RFC 6750 §2.1), or else in the cookie of this name; nil when there is none.
@@ -88,7 +105,8 @@ extension LiveAPI {
     byTicket query: Query, _ head: borrowing RequestHead, from peer: Peer?, orElse identity: Identity?
   ) throws(APIError) -> Identity? {
     guard let text = query.text("ticket") else { return identity }
-    guard identity == nil else {
+    // The certificate belongs to the connection, whatever is asked over it.
+    guard identity == nil || identity?.kind == .certificate else {
       throw .problem(Problem(.badQuery, "A ticket and another proof of who asks exclude each other."))
     }
     guard let authenticator = service.authenticator, authenticator.isActive,
@@ -149,6 +167,9 @@ extension Problem {
   /// Nobody has been proven to ask, and somebody has to be.
   static let unauthenticated = Problem(
     .unauthenticated, "Send a token: \"Authorization: Bearer …\", or the command \"auth\" over a WebSocket.")
+  /// The certificate of the connection was good when it was made.
+  static let endedCertificate = Problem(
+    .invalidToken, "The certificate of the connection has ended: connect again with another one.")
   /// What was given is not accepted; why, only the server's log says.
   static let invalidToken = Problem(.invalidToken, "The token is unknown, malformed or over: get another one.")
 }

@@ -22,6 +22,8 @@ final class LiveService {
   let authenticator: Authenticator?
   /// Ends connections whose identities end; nil as above.
   let identities: IdentityWatch?
+  /// Those who have shown certificates.
+  let certificates: CertificateIdentities
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
@@ -38,6 +40,7 @@ final class LiveService {
   ) {
     self.authenticator = authenticator
     identities = authenticator.map { IdentityWatch($0, on: loop) }
+    certificates = CertificateIdentities()
     memory = loop.memory?.budget
     commands = Commands(
       store, configuration, series: series, access: AccessControl(configuration.policy, authenticator))
@@ -93,6 +96,7 @@ final class LiveService {
     histories = other.histories
     authenticator = other.authenticator
     identities = other.identities
+    certificates = other.certificates
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes

@@ -37,7 +37,10 @@ extension LiveSession: IdentifiedSession {
       socket.connection.observation?.tell(.tokenRefused(reason: error.rawValue, id: Token.id(in: token.utf8.span)))
       throw .invalidToken
     }
-    if let present = caller.identity, present.kind != identity.kind || present.id != identity.id {
+    // A token counts instead of the certificate of the connection.
+    if let present = caller.identity, present.kind != .certificate,
+      present.kind != identity.kind || present.id != identity.id
+    {
       throw Problem(
         .identityMismatch, "The connection is that of \"\(present.id)\"; somebody else opens one of their own.")
     }

@@ -43,12 +43,21 @@ struct OriginPolicy {
 
   /// Whether a cookie of the request may count: the page is the server's own or a listed one.
   ///
-  /// A browser sends cookies for any page; nothing else does it send unasked.
+  /// A browser sends cookies for any page.
   func mayUseCookies(_ head: borrowing RequestHead, isSecured: Bool) -> Bool {
     guard head.has(.origin) else { return head[.secFetchSite]?.equals("same-origin") == true }
     guard let origin = try? origin(of: head) else { return false }
     // Not those that only the asterisk lets in.
     return listed.contains { $0.withView { $0.equalsIgnoringCase(origin.bytes) } } || isOwn(origin, head, isSecured)
+  }
+
+  /// Whether the certificate of the connection may count: no page asks, or one that ``mayUseCookies(_:isSecured:)``.
+  ///
+  /// A browser uses a connection for any page; programs say neither `Origin` nor `Sec-Fetch-Site`.
+  func mayUseCertificate(_ head: borrowing RequestHead, isSecured: Bool) -> Bool {
+    if head.has(.origin) { return mayUseCookies(head, isSecured: isSecured) }
+    // Fetch Metadata has `none` for what somebody has typed or chosen (§2.3).
+    return head[.secFetchSite].map { $0.equals("same-origin") || $0.equals("none") } ?? true
   }
 
   /// The origin of the page, if it is another than the server's own.

@@ -13,20 +13,29 @@ public struct ClientCertificate: Sendable, Hashable {
   public var commonName: String?
   /// The SHA-256 of the whole certificate, which no other one has: 32 bytes.
   public var fingerprint: [UInt8]
+  /// When it ends, in seconds since 1970.
+  public var end: Int64
 
   /// Room for the names of a certificate; those that do not fit are left out.
   private static let mostNameBytes = 8 << 10
   /// The size of what is before each name: its kind, and its length in two bytes.
   private static let entryBytes = 3
 
+  /// A certificate without names.
+  init(fingerprint: [UInt8], end: Int64) {
+    self.fingerprint = fingerprint
+    self.end = end
+  }
+
   /// The certificate that was shown on a channel of a server; nil when none was.
   init?(of channel: OpaquePointer) {
     // SHA-256 has 32 bytes.
     var hash = [UInt8](repeating: 0, count: 32)
     var names = [UInt8](repeating: 0, count: Self.mostNameBytes)
-    let count = unsafe ctls_client_certificate(channel, &hash, &names, names.count)
+    var notAfter: Int64 = 0
+    let count = unsafe ctls_client_certificate(channel, &hash, &notAfter, &names, names.count)
     guard count >= 0 else { return nil }
-    fingerprint = hash
+    self.init(fingerprint: hash, end: notAfter)
     var rest = names[..<count]
     while rest.count >= Self.entryBytes {
       let start = rest.startIndex

@@ -21,15 +21,16 @@ package struct MadeCertificate: Sendable {
   ///
   /// - Parameters:
   ///   - subject: The common name, at most 64 characters.
-  ///   - days: How long it is valid.
+  ///   - days: How long it is valid, together with `seconds`.
   ///   - isRSA: Generates a 2048-bit RSA key instead of one on the curve P-256.
   ///   - issuer: The authority that signs it; self-signed by default.
   package init?(
-    subject: String, for purpose: Purpose, days: Int, isRSA: Bool = false, signedBy issuer: MadeCertificate? = nil
+    subject: String, for purpose: Purpose, days: Int, seconds: Int = 0, isRSA: Bool = false,
+    signedBy issuer: MadeCertificate? = nil
   ) {
     var names: String?
     var isClient = false
-    var signedDays = days
+    var signedSeconds = days * 86_400 + seconds
     switch purpose {
     case .server(let all):
       // A comma would separate names.
@@ -39,14 +40,14 @@ package struct MadeCertificate: Sendable {
       guard !all.contains(where: { $0.contains(",") }) else { return nil }
       names = all.isEmpty ? nil : all.joined(separator: ",")
       isClient = true
-    case .authority: signedDays = -days
+    case .authority: signedSeconds = -signedSeconds
     }
     let issuerText = issuer.map { String(decoding: $0.pem, as: UTF8.self) }
     // Larger than an RSA key and a certificate with a hundred names.
     let pem = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
       unsafe buffer.withMemoryRebound(to: CChar.self) { text in
         count = unsafe ctls_make_certificate(
-          subject, names, isClient ? 1 : 0, Int32(signedDays), isRSA ? 1 : 0, issuerText, text.baseAddress, text.count)
+          subject, names, isClient ? 1 : 0, signedSeconds, isRSA ? 1 : 0, issuerText, text.baseAddress, text.count)
       }
     }
     guard !pem.isEmpty else { return nil }

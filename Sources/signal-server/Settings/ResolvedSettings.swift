@@ -226,7 +226,11 @@ struct ResolvedSettings: Equatable, Sendable {
     }
     guard auth.tokens.isEmpty, auth.keys.isEmpty else { return }
     if !auth.cookie.isEmpty { throw error("auth.cookie", "needs auth.jwt.keys, with which it is verified") }
-    if auth.required { throw error("auth.required", "needs auth.tokens or auth.jwt.keys, or nobody can be served") }
+    let asksForCertificates = settings.listeners.contains { ($0.tls?.clientCertificates ?? .none) != .none }
+    if auth.required, !asksForCertificates {
+      throw error(
+        "auth.required", "needs auth.tokens or auth.jwt.keys, or certificates of clients, or nobody can be served")
+    }
   }
 
   /// Two contradicting settings; the reported source is that of the first that was set.
