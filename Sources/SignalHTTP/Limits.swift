@@ -94,6 +94,9 @@ public struct Limits: Sendable, Equatable {
   /// Default 5 s.
   public var closeTimeout: Duration = .seconds(5)
 
+  /// What one client may do in a time.
+  public var rates = RateLimits()
+
   /// Which clients get compressed output.
   ///
   /// Default: none.

@@ -42,6 +42,7 @@ public final class Server: Sendable {
   public let configuration: ServerConfiguration
   private let makeHandler: HandlerFactory
   private let tickets = TLSTickets()
+  private let rates: RateTable
   private let state: Mutex<State>
 
   /// Creates a server whose requests are answered by `handler`, which is called on the connection's loop and must not
@@ -55,8 +56,10 @@ public final class Server: Sendable {
     self.init(configuration) { _, _ in ClosureHandler(handler) }
   }
 
-  init(_ configuration: ServerConfiguration, makeHandler: @escaping HandlerFactory) {
+  /// - Parameter rates: What its clients have used of what they may do.
+  init(_ configuration: ServerConfiguration, rates: RateTable = RateTable(), makeHandler: @escaping HandlerFactory) {
     self.configuration = configuration
+    self.rates = rates
     self.makeHandler = makeHandler
     state = Mutex(State(drainTimeout: configuration.limits.drainTimeout))
   }
@@ -116,11 +119,11 @@ public final class Server: Sendable {
 
     let counts = loops.map { _ in ConnectionCount() }
     for (loop, count) in zip(loops, counts) {
-      loop.submit { [configuration, makeHandler, listeners] loop in
+      loop.submit { [configuration, makeHandler, listeners, rates] loop in
         loop.setAcceptor(
           Acceptor(
-            handler: makeHandler(listening, loop), listeners: listeners, configuration: configuration, count: count,
-            all: counts))
+            handler: makeHandler(listening, loop), listeners: listeners, configuration: configuration, rates: rates,
+            count: count, all: counts))
       }
     }
     // The listeners are created on their loop; until then the system queues new connections.

@@ -45,16 +45,19 @@ enum Floors {
     "Loop": Folder(
       imports: ["Dispatch", "Synchronization", "Glibc", "CReadiness"],
       uses: ["Memory", "Transport", "System", "Compression", "Bytes"]),
+    "Rates": Folder(imports: ["Synchronization"], uses: [""]),
     "Connection": Folder(
       imports: ["Synchronization"],
-      uses: ["Loop", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", "System", ""]),
+      uses: ["Loop", "Rates", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", "System", ""]),
     // The hub writes frames, once for all who get them, and its methods run on a loop; it knows no connection.
     "Hub": Folder(
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
       uses: ["Loop", "WebSocket", "Compression", "Bytes"]),
     "API": Folder(
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
-      uses: ["Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", ""]),
+      uses: [
+        "Hub", "Connection", "Loop", "Rates", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", "",
+      ]),
     "Client": Folder(
       imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["Transport", "System", "WebSocket", "HTTP", "Bytes"]),
     "Load": Folder(
@@ -62,7 +65,7 @@ enum Floors {
     "": Folder(
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
       uses: [
-        "API", "Hub", "Connection", "Loop", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes",
+        "API", "Hub", "Connection", "Loop", "Rates", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes",
         "System",
       ]),
   ]

@@ -99,7 +99,7 @@ import Testing
   @Test func `every code is in a transcript, but for those of a limit that is reached`() {
     let ofLimits: Set<Problem.Code> = [
       .bodyTooLarge, .contended, .formulaTooDeep, .storeFull, .tooManyComputed, .tooManyHeld, .tooManyInputs,
-      .tooManyOperations, .tooManyPatterns, .tooManySubscriptions,
+      .tooManyOperations, .tooManyPatterns, .tooManySubscriptions, .tooManyRequests,
       // Of memory, and of a disk.
       .memoryFull,
       // Of access rules, which the server of the transcripts does not have: AccessTests.

@@ -8,12 +8,15 @@ final class EventStreamSession: EventStreamHandler {
   private let subscriptions: LiveSubscriptions
   private let subscription: CheckedSubscription
   private let caller: Caller
+  /// One of those that an identity may have.
+  private let claim: RateClaim?
   private unowned var stream: EventStream! = nil
   /// Watches over the end of the identity; nil when nobody is known.
   private var watched: IdentityWatch.Entry?
 
-  init(_ service: LiveService, _ subscription: CheckedSubscription, as caller: Caller) {
+  init(_ service: LiveService, _ subscription: CheckedSubscription, as caller: Caller, _ claim: RateClaim?) {
     self.service = service
+    self.claim = claim
     self.caller = caller
     self.subscription = subscription
     subscriptions = LiveSubscriptions(hub: service.hub)

@@ -86,14 +86,14 @@ extension LiveAPI {
   ]
 
   func openEvents(
-    _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     // A key without an upgrade is a handshake damaged by a proxy: refused, as an event stream would be the wrong
     // answer.
     let isWebSocket = (head.wantsUpgrade || head.has(.secWebSocketKey)) && head.knownMethod == .get
     let query = try Query(head, Self.subscriptionParameters + (isWebSocket ? ["batch", "ticket"] : ["ticket"]))
     var caller = caller
-    caller.identity = try identity(byTicket: query, head, from: caller.peer, orElse: caller.identity)
+    caller.identity = try identity(byTicket: query, head, from: caller.peer, orElse: caller.identity, on: loop)
     let mustIdentify =
       caller.identity == nil && service.isIdentityRequired && caller.peer?.isAdministrator != true
     if mustIdentify, !isWebSocket { throw .problem(.unauthenticated) }
@@ -111,10 +111,11 @@ extension LiveAPI {
       mustIdentify
         ? nil : try requested.map { (requested) throws(Problem) in try service.subscription(requested, as: caller) }
     }
+    let claim = try problem { () throws(Problem) in try service.connect(caller.identity, caller.peer, on: loop) }
     if isWebSocket {
       return .webSocket(
         LiveSession(
-          service, as: caller, first: first, isBatched: isBatched, awaitingIdentity: mustIdentify,
+          service, as: caller, claim, first: first, isBatched: isBatched, awaitingIdentity: mustIdentify,
           thenRequesting: mustIdentify ? requested : nil),
         subprotocols: [LiveSession.subprotocol],
         acceptsBinary: false)
@@ -134,7 +135,7 @@ extension LiveAPI {
       response.endAsStream()
       return .answered
     }
-    return .eventStream(EventStreamSession(service, first, as: caller))
+    return .eventStream(EventStreamSession(service, first, as: caller, claim))
   }
 
   /// The subscription that the query asks for, if any.

@@ -40,9 +40,11 @@ extension LiveAPI {
       return nil
     }
     response.addCommonField("Cache-Control", "private")
+    try problem { () throws(Problem) in try service.checkFailures(responder.peer, on: loop) }
     do throws(TokenFault) {
       return try text.withSpan { (text) throws(TokenFault) in try authenticator.identity(of: text) }
     } catch {
+      service.noteFailure(responder.peer, on: loop)
       if let observation = (loop.member(responder.id) as? Connection)?.observation {
         observation.tell(.tokenRefused(reason: error.rawValue, id: text.withSpan { Token.id(in: $0) }))
       }
@@ -102,17 +104,22 @@ extension LiveAPI {
 
   /// Who has a ticket in the query of `/events`; `identity`, that of the request, without one.
   func identity(
-    byTicket query: Query, _ head: borrowing RequestHead, from peer: Peer?, orElse identity: Identity?
+    byTicket query: Query, _ head: borrowing RequestHead, from peer: Peer?, orElse identity: Identity?,
+    on loop: isolated EventLoop
   ) throws(APIError) -> Identity? {
     guard let text = query.text("ticket") else { return identity }
     // The certificate belongs to the connection, whatever is asked over it.
     guard identity == nil || identity?.kind == .certificate else {
       throw .problem(Problem(.badQuery, "A ticket and another proof of who asks exclude each other."))
     }
+    try problem { () throws(Problem) in try service.checkFailures(peer, on: loop) }
     guard let authenticator = service.authenticator, authenticator.isActive,
       let found = authenticator.tickets.redeem(text.utf8.span, origin: foreignOrigin(of: head, from: peer)),
       authenticator.current.confirms(found)
-    else { throw .problem(.invalidToken) }
+    else {
+      service.noteFailure(peer, on: loop)
+      throw .problem(.invalidToken)
+    }
     return found
   }
 

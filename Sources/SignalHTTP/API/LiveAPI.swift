@@ -49,18 +49,39 @@ final class LiveAPI: RequestHandler {
     _ head: borrowing RequestHead, _ body: ByteView, _ response: inout ResponseWriter, _ responder: HTTPResponder,
     on loop: isolated EventLoop
   ) -> Disposition {
+    // Until it is known who asks, a request counts for the address.
+    var isCounted = false
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
       let identity = try identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
+      isCounted = true
+      try take(head, body, identity, responder, on: loop)
       // Also for a refusal, which may reveal the state of the store.
       defer { if route.tellsOfStore { service.noteDependence() } }
       return try answer(route, head, RequestBody(body), &response, responder, as: identity, on: loop)
     } catch {
-      response.refuse(error)
+      var refusal = error
+      if !isCounted {
+        do throws(APIError) {
+          try take(head, body, nil, responder, on: loop)
+        } catch {
+          refusal = error
+        }
+      }
+      response.refuse(refusal)
       return .answered
     }
+  }
+
+  /// Takes a request from what its sender may do.
+  private func take(
+    _ head: borrowing RequestHead, _ body: ByteView, _ identity: Identity?, _ responder: HTTPResponder,
+    on loop: isolated EventLoop
+  ) throws(APIError) {
+    let size = head.bytes.count + body.count
+    try problem { () throws(Problem) in try service.take(size, identity, responder.peer, on: loop) }
   }
 
   func refusesByHead(
@@ -141,7 +162,7 @@ final class LiveAPI: RequestHandler {
       return try listProperties(head, &response, responder, as: caller, on: loop)
     case (.transactions, .post): try transact(head, body, &response, as: caller)
     case (.explain, .post): return try explain(head, body, &response, responder, as: caller, on: loop)
-    case (.events, .get), (.events, .head): return try openEvents(head, &response, as: caller)
+    case (.events, .get), (.events, .head): return try openEvents(head, &response, as: caller, on: loop)
     case (.tickets, .post): try issueTicket(head, body, &response, to: caller)
     case (.me, .get), (.me, .head): try tellIdentity(head, &response, of: identity)
     case (.description(let description), .get), (.description(let description), .head):

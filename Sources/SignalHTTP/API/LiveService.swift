@@ -24,6 +24,10 @@ final class LiveService {
   let identities: IdentityWatch?
   /// Those who have shown certificates.
   let certificates: CertificateIdentities
+  /// What clients have used of what they may do, and what that is.
+  let rates: LoopRates
+  let rateLimits: RateLimits
+  let paused: PausedSessions
   let configuration: LiveConfiguration
   let highWaterMark: Int
   let messageBytes: Int
@@ -35,12 +39,15 @@ final class LiveService {
 
   init(
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
-    series: (any SeriesSource)? = nil, authenticator: Authenticator? = nil,
+    rates: RateTable, series: (any SeriesSource)? = nil, authenticator: Authenticator? = nil,
     observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
   ) {
     self.authenticator = authenticator
     identities = authenticator.map { IdentityWatch($0, on: loop) }
     certificates = CertificateIdentities()
+    self.rates = LoopRates(rates)
+    rateLimits = limits.rates
+    paused = PausedSessions()
     memory = loop.memory?.budget
     commands = Commands(
       store, configuration, series: series, access: AccessControl(configuration.policy, authenticator))
@@ -68,6 +75,7 @@ final class LiveService {
     loop.addParticipant(waits)
     loop.addParticipant(requests)
     loop.addParticipant(histories)
+    loop.addParticipant(paused)
     if let identities { loop.addParticipant(identities) }
     if let gate {
       loop.addParticipant(gate)
@@ -97,6 +105,9 @@ final class LiveService {
     authenticator = other.authenticator
     identities = other.identities
     certificates = other.certificates
+    rates = other.rates
+    rateLimits = limits.rates
+    paused = other.paused
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
     messageBytes = limits.webSocket.messageBytes
@@ -122,7 +133,7 @@ final class LiveService {
 
   /// Validates a requested subscription, claims the memory for it and compiles its filter.
   func subscription(_ request: SubscribeRequest, as caller: Caller) throws(Problem) -> CheckedSubscription {
-    let claim = try claim(request.patterns, filter: request.filter)
+    let claim = try claim(request.patterns, filter: request.filter, caller)
     let options = try options(for: request, as: caller)
     guard request.topic == .properties, commands.rights(of: caller) != nil else {
       return .events(options, request, claim, audience: nil, reset: nil)
@@ -152,18 +163,21 @@ final class LiveService {
   /// Claims the memory for a subscription to demand.
   func subscription(toDemand patterns: [PathPattern], as caller: Caller) throws(Problem) -> CheckedSubscription {
     try commands.checkDemand(patterns, as: caller)
-    return .demand(patterns, try claim(patterns))
+    return .demand(patterns, try claim(patterns, caller))
   }
 
-  /// Claims memory; nil where it has no limit.
-  private func claim(_ patterns: [PathPattern], filter: String? = nil) throws(Problem) -> MemoryClaim? {
-    guard let memory else { return nil }
+  /// Claims memory, and one of the subscriptions that the caller may have; nil where neither has a limit.
+  private func claim(
+    _ patterns: [PathPattern], filter: String? = nil, _ caller: Caller
+  ) throws(Problem) -> SubscriptionClaim? {
+    let place = try subscribe(caller)
+    guard let memory else { return place.map { SubscriptionClaim(nil, $0) } }
     let cost = MemoryBudget.cost(
       patternBytes: patterns.reduce(0) { $0 + $1.bytes.count }, filterBytes: filter?.utf8.count ?? 0)
     guard let claim = MemoryClaim(cost, from: memory.subscriptions) else {
       throw Problem(.memoryFull, "The server has no memory left for another subscription.")
     }
-    return claim
+    return SubscriptionClaim(claim, place)
   }
 
   /// The options of a subscription as the caller may have it.

@@ -30,10 +30,12 @@ extension LiveSession: IdentifiedSession {
     guard let authenticator = service.authenticator, authenticator.isActive, let identities = service.identities else {
       throw .invalidToken
     }
+    try service.checkFailures(caller.peer, on: loop)
     let identity: Identity
     do throws(TokenFault) {
       identity = try authenticator.identity(of: token.utf8.span)
     } catch {
+      service.noteFailure(caller.peer, on: loop)
       socket.connection.observation?.tell(.tokenRefused(reason: error.rawValue, id: Token.id(in: token.utf8.span)))
       throw .invalidToken
     }
@@ -44,6 +46,8 @@ extension LiveSession: IdentifiedSession {
       throw Problem(
         .identityMismatch, "The connection is that of \"\(present.id)\"; somebody else opens one of their own.")
     }
+    claim = try service.connect(identity, caller.peer, having: claim, on: loop)
+    account = service.account(of: identity, caller.peer)
     replyOK(id, on: loop) { text in
       text.append(literal: #","auth":{"id":"#)
       text.appendJSON(identity.id)

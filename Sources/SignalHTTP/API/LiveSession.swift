@@ -10,6 +10,10 @@ final class LiveSession: WebSocketHandler {
   let service: LiveService
   private let subscriptions: LiveSubscriptions
   var caller: Caller
+  /// What the client has used of what it may do; nil when it is not limited.
+  var account: RateAccount?
+  /// One of the connections that an identity may have.
+  var claim: RateClaim?
   /// Watches over the end of the identity; nil while there is none, and none is waited for.
   var watched: IdentityWatch.Entry?
   /// Whether nothing is served until somebody has said who is there.
@@ -26,13 +30,16 @@ final class LiveSession: WebSocketHandler {
 
   /// - Parameters:
   ///   - caller: The origin of the request that becomes the WebSocket.
+  ///   - claim: One of the connections that its identity may have.
   ///   - awaitingIdentity: Whether nothing is served until the client has said who it is.
   ///   - postponed: What the URL asks for, if that has to be judged then.
   init(
-    _ service: LiveService, as caller: Caller, first: CheckedSubscription?, isBatched: Bool,
+    _ service: LiveService, as caller: Caller, _ claim: RateClaim?, first: CheckedSubscription?, isBatched: Bool,
     awaitingIdentity: Bool = false, thenRequesting postponed: RequestedSubscription? = nil
   ) {
     self.service = service
+    self.claim = claim
+    account = service.account(of: caller.identity, caller.peer)
     self.first = first
     self.postponed = postponed
     self.isBatched = isBatched
@@ -65,6 +72,7 @@ final class LiveSession: WebSocketHandler {
   func received(
     _ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop
   ) {
+    defer { if let account { count(message.count, account, on: loop) } }
     if !isAwaitingIdentity, let command = PlainCommand(message, values: service.configuration.values),
       execute(command, in: message, on: loop)
     {
@@ -97,8 +105,16 @@ final class LiveSession: WebSocketHandler {
 
   func closed(on loop: isolated EventLoop) {
     subscriptions.removeAll()
+    if account != nil { service.paused.remove(self) }
     endWatching()
     service.commands.end(caller)
+  }
+
+  /// Counts a message, and reads no other one while there is no room for it.
+  private func count(_ size: Int, _ account: RateAccount, on loop: isolated EventLoop) {
+    let wait = account.debit(size, service.allowance(of: caller.identity), at: loop.now)
+    guard wait > 0, socket.pause() else { return }
+    service.paused.add(self, for: wait, atMost: service.rateLimits.pauseTimeout, on: loop)
   }
 
   // MARK: Commands
@@ -264,6 +280,19 @@ final class LiveSession: WebSocketHandler {
       write(&text)
       socket.send(text.span, .text, on: loop)
     }
+  }
+}
+
+extension LiveSession: PausableSession {
+  func timeToRoom(on loop: isolated EventLoop) -> UInt64 {
+    account?.wait(service.allowance(of: caller.identity), at: loop.now) ?? 0
+  }
+
+  func resume(on loop: isolated EventLoop) { socket.resume(on: loop) }
+
+  func pausedTooLong(on loop: isolated EventLoop) {
+    let seconds = (timeToRoom(on: loop) + 999_999_999) / 1_000_000_000
+    socket.close(.tooMuch, reason: "too much, connect again in \(seconds) s", on: loop)
   }
 }
 

@@ -10,14 +10,25 @@ indirect enum RequestedSubscription {
   case demand([PathPattern])
 }
 
-/// A validated subscription, with the memory claimed for it.
+/// What a subscription takes of what there is, until its last reference.
+final class SubscriptionClaim: Sendable {
+  private let memory: MemoryClaim?
+  private let place: RateClaim?
+
+  init(_ memory: MemoryClaim?, _ place: RateClaim?) {
+    self.memory = memory
+    self.place = place
+  }
+}
+
+/// A validated subscription, with what is claimed for it.
 ///
 /// Indirect, because it is large, and every session would otherwise reserve the space.
 indirect enum CheckedSubscription {
   /// A subscription to events, with the audience, where there are rules, and why it begins with a reset.
-  case events(SubscriptionOptions, SubscribeRequest, MemoryClaim?, audience: String?, reset: ResetReason?)
+  case events(SubscriptionOptions, SubscribeRequest, SubscriptionClaim?, audience: String?, reset: ResetReason?)
   /// A subscription to demand for whatever overlaps with these patterns.
-  case demand([PathPattern], MemoryClaim?)
+  case demand([PathPattern], SubscriptionClaim?)
 }
 
 /// What the reply to a subscription reports.
@@ -35,9 +46,9 @@ struct BegunSubscription {
 /// with the connection.
 final class LiveSubscriptions {
   private let hub: Hub
-  // Each with its memory claim, which is released with it.
-  private var members: [(id: Int, membership: Membership, request: SubscribeRequest, claim: MemoryClaim?)] = []
-  private var demands: [(id: Int, subscription: DemandSubscription, claim: MemoryClaim?)] = []
+  // Each with its claim, which is released with it.
+  private var members: [(id: Int, membership: Membership, request: SubscribeRequest, claim: SubscriptionClaim?)] = []
+  private var demands: [(id: Int, subscription: DemandSubscription, claim: SubscriptionClaim?)] = []
   /// The one that is in the window of its group.
   private var inWindow: Membership?
   /// Whether there is work to do when the socket has taken everything.
@@ -74,7 +85,7 @@ final class LiveSubscriptions {
 
   /// The same for a subscription to events.
   func add(
-    _ options: SubscriptionOptions, _ request: SubscribeRequest, _ claim: MemoryClaim?, id: Int, wire: Wire,
+    _ options: SubscriptionOptions, _ request: SubscribeRequest, _ claim: SubscriptionClaim?, id: Int, wire: Wire,
     reset: ResetReason? = nil, subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> Membership {
     let membership = hub.subscribe(

@@ -67,6 +67,7 @@ struct Problem: Error {
     case storageSlow = "storage_slow"
     case storageFailed = "storage_failed"
     case memoryFull = "memory_full"
+    case tooManyRequests = "too_many_requests"
     case noHistory = "no_history"
     case historyBusy = "history_busy"
     case historyFailed = "history_failed"
@@ -89,6 +90,7 @@ struct Problem: Error {
       case .bodyTooLarge: 413
       case .unsupportedEncoding, .unsupportedPatch: 415
       case .misdirected: 421
+      case .tooManyRequests: 429
       case .invalidValue: 422
       case .notImplemented: 501
       case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed: 503
@@ -155,6 +157,7 @@ struct Problem: Error {
       case .storageSlow: "The disk is slower than the writers"
       case .storageFailed: "The disk has failed"
       case .memoryFull: "The server has no memory left for it"
+      case .tooManyRequests: "The client has used up what it may do"
       case .noHistory: "No history of the property is kept"
       case .historyBusy: "Too many ask for histories at once"
       case .historyFailed: "The history cannot be read"
@@ -164,7 +167,7 @@ struct Problem: Error {
     /// Whether the same request may succeed later unchanged.
     var isTemporary: Bool {
       switch self {
-      case .storeFull, .contended, .diskFull, .storageSlow, .memoryFull, .historyBusy: true
+      case .storeFull, .contended, .diskFull, .storageSlow, .memoryFull, .tooManyRequests, .historyBusy: true
       default: false
       }
     }
@@ -185,6 +188,8 @@ struct Problem: Error {
   var allowed: StaticString?
   /// For `unsupported_patch`: whether to list what is supported.
   var acceptsPatch = false
+  /// For `too_many_requests`: what has been used up.
+  var exceeded: RateAccount.Refusal?
   /// For `unsupported_encoding`: whether to list what is supported.
   var acceptsEncoding = false
 

@@ -29,6 +29,11 @@ extension ResponseWriter {
     case .invalidToken: field("WWW-Authenticate", #"Bearer realm="signal", error="invalid_token""#)
     default: break
     }
+    if let exceeded = problem.exceeded {
+      if let seconds = exceeded.seconds { field("Retry-After", Array("\(seconds)".utf8)) }
+      field("RateLimit", Array(exceeded.rest.utf8))
+      field("RateLimit-Policy", Array(exceeded.policy.utf8))
+    }
     if let allowed = problem.allowed { field("Allow", allowed) }
     if problem.acceptsPatch { field("Accept-Patch", ValuePatch.mediaTypes) }
     // RFC 9110 §15.5.16: the acceptable codings, so that the refusal is not attributed to the media type.

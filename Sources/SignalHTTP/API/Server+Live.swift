@@ -25,11 +25,12 @@ extension Server {
     authenticator: Authenticator? = nil
   ) {
     let watchers = Watchers()
-    self.init(configuration) { listening, loop in
+    let rates = RateTable()
+    self.init(configuration, rates: rates) { listening, loop in
       LiveAPI(
         LiveService(
-          store: store, configuration: live, limits: configuration.limits, watchers: watchers, series: series,
-          authenticator: authenticator, observer: configuration.observer, on: loop),
+          store: store, configuration: live, limits: configuration.limits, watchers: watchers, rates: rates,
+          series: series, authenticator: authenticator, observer: configuration.observer, on: loop),
         ServedHosts(live.hosts, listeningOn: listening))
     }
   }

@@ -24,6 +24,7 @@ final class Acceptor: ConnectionAcceptor {
   private let entrances: [Entrance]
   private let configuration: ServerConfiguration
   private let connections: LoopConnections
+  private let rates: RateTable
   private let all: [ConnectionCount]
 
   /// Answers the requests of the accepted connections, unless their listener redirects.
@@ -32,13 +33,15 @@ final class Acceptor: ConnectionAcceptor {
   /// - Parameters:
   ///   - listeners: What the server listens on.
   ///   - configuration: What applies to the accepted connections besides the listeners' own settings.
-  ///   - connections: The connections of this loop.
+  ///   - rates: What clients have used of what they may do.
+  ///   - count: The connections of this loop.
   ///   - all: How many there are on each loop of the server.
   init(
     handler: any RequestHandler, listeners: [OpenedListener], configuration: ServerConfiguration,
-    count: ConnectionCount = ConnectionCount(), all: [ConnectionCount]
+    rates: RateTable, count: ConnectionCount = ConnectionCount(), all: [ConnectionCount]
   ) {
     self.handler = handler
+    self.rates = rates
     self.configuration = configuration
     entrances = listeners.enumerated().map { number, listener in
       let service = HTTPService(
@@ -59,7 +62,8 @@ final class Acceptor: ConnectionAcceptor {
     handler: any RequestHandler, listeners: [OpenedListener], configuration: ServerConfiguration
   ) -> Acceptor {
     Acceptor(
-      handler: handler, listeners: listeners, configuration: configuration, count: connections.count, all: all)
+      handler: handler, listeners: listeners, configuration: configuration, rates: rates, count: connections.count,
+      all: all)
   }
 
   /// The socket has already been counted by the code that chose this loop.
@@ -99,17 +103,31 @@ final class Acceptor: ConnectionAcceptor {
     _ handle: consuming SocketHandle, of peer: Peer, _ entrance: Entrance, _ admission: Admission,
     on loop: isolated EventLoop
   ) {
+    let claim: RateClaim?
+    do throws(RateAccount.Refusal) {
+      claim = try self.claim(peer, on: loop)
+    } catch {
+      return refuse(peer, because: nil, admission, on: loop)
+    }
     let session = HTTPSession(entrance.service, isRefusing: admission.isRefused)
     do throws(SystemError) {
       let connection = try Connection.adopt(
         Transport(handle, try channel(entrance.listener.tls, on: loop)), of: peer, session: session,
         connections: connections, awaitsCertificate: entrance.listener.asksForCertificates, gate: handler.gate,
-        memory: admission.memory, on: loop)
+        memory: admission.memory, claim: claim, on: loop)
       // The deadline includes the TLS handshake.
       connection.setDeadline(after: configuration.limits.headTimeout, on: loop)
     } catch {
       forget(admission, on: loop)
     }
+  }
+
+  /// Counts a connection of an address; nil for those who are not limited.
+  private func claim(_ peer: Peer, on loop: isolated EventLoop) throws(RateAccount.Refusal) -> RateClaim? {
+    let limits = configuration.limits.rates
+    // A proxy comes for many; whom it names is limited by requests.
+    guard limits.local || !peer.isLocal, !configuration.trustedProxies.contains(peer) else { return nil }
+    return try rates.account(of: peer.rateKey).connect(limits.address, at: loop.now)
   }
 
   /// Ends a connection that does not begin as its listener requires, after its socket has been closed.

@@ -43,6 +43,8 @@ final class Connection: LoopMember {
   private var input: [UInt8] = []
   /// Memory claimed for input and for what the session keeps of it.
   private var inputBytes = 0
+  /// One of those that its address may have; nil when it is not limited.
+  private var claim: RateClaim?
   /// Memory claimed for the connection itself; nil when it is only to be refused.
   private let ownBytes: Int?
   /// Readable was reported and not yet exhausted (edge-triggered: it is not reported again).
@@ -84,12 +86,14 @@ final class Connection: LoopMember {
   /// - Parameters:
   ///   - awaitsCertificate: Whether the peer has been asked for one.
   ///   - ownBytes: Memory claimed for it on the loop, released at its end.
+  ///   - claim: One of those that its address may have, likewise.
   static func adopt(
     _ transport: consuming Transport, of peer: Peer, session: any Session, connections: LoopConnections,
-    awaitsCertificate: Bool = false, gate: AnswerGate? = nil, memory ownBytes: Int? = 0, on loop: isolated EventLoop
+    awaitsCertificate: Bool = false, gate: AnswerGate? = nil, memory ownBytes: Int? = 0,
+    claim: RateClaim? = nil, on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
     if peer.isRemote { transport.disableNagle() }
-    let connection = Connection(transport, peer, session, connections, awaitsCertificate, gate, ownBytes)
+    let connection = Connection(transport, peer, session, connections, awaitsCertificate, gate, ownBytes, claim)
     connection.id = try loop.add(connection)
     connection.observation?.tell(.opened)
     return connection
@@ -97,8 +101,9 @@ final class Connection: LoopMember {
 
   private init(
     _ transport: consuming Transport, _ peer: Peer, _ session: any Session, _ connections: LoopConnections,
-    _ awaitsCertificate: Bool, _ gate: AnswerGate?, _ ownBytes: Int?
+    _ awaitsCertificate: Bool, _ gate: AnswerGate?, _ ownBytes: Int?, _ claim: RateClaim?
   ) {
+    self.claim = claim
     self.awaitsCertificate = awaitsCertificate
     self.ownBytes = ownBytes
     self.gate = gate
@@ -464,6 +469,7 @@ final class Connection: LoopMember {
     output = OutputQueue()
     held = nil
     input = []
+    claim = nil
     connections.count.remove()
     loop.remove(id)
     observation?.tell(.closed)

@@ -51,6 +51,8 @@ public final class WebSocket: Session {
   private var answerTimeout: Duration?
   private var awaitsPong = false
   private var isAskedForDrained = false
+  /// Whether nothing is read, because the handler wants no more messages for a while.
+  private(set) var isPaused = false
   /// The compression that has been negotiated, if any.
   let deflate: MessageDeflate?
   /// Whether the client gets messages that refer to earlier ones, in frames of others: what is sent here is not
@@ -109,6 +111,8 @@ public final class WebSocket: Session {
   /// Pending output is sent before; the reason is cut at 123 bytes.
   public func close(_ code: CloseCode = .normal, reason: String = "", on loop: isolated EventLoop) {
     guard machine.maySend else { return }
+    // To see the peer's answer.
+    resume(on: loop)
     connection.observation?.tell(.closing(code, reason: reason))
     write(on: loop) { machine, output in machine.close(code, reason: reason, to: &output) }
     handler.closing(self, on: loop)
@@ -152,9 +156,27 @@ public final class WebSocket: Session {
     collected.removeAll(keepingCapacity: true)
   }
 
+  // MARK: Reading
+
+  /// Reads nothing more; what has been received is kept.
+  ///
+  /// - Returns: Whether it is paused now and was not: one that closes is read until the peer's answer.
+  func pause() -> Bool {
+    guard !isPaused, machine.maySend, connection.isOpen else { return false }
+    isPaused = true
+    return true
+  }
+
+  /// Reads again, later in this turn.
+  func resume(on loop: isolated EventLoop) {
+    guard isPaused else { return }
+    isPaused = false
+    connection.proceedLater(on: loop)
+  }
+
   // MARK: Session
 
-  var takesInput: Bool { true }
+  var takesInput: Bool { !isPaused }
   var collectsOutput: Bool { true }
   var heldBytes: Int { machine.heldBytes }
 
@@ -178,7 +200,9 @@ public final class WebSocket: Session {
     var needsMore = false
     // Where nothing is left to decompress with in this turn, even one that is not compressed waits: it may be behind
     // one that is.
-    reading: while backlog <= connection.limits.highWaterMark, deflate == nil || loop.compressors.inflationLeft > 0 {
+    reading: while !isPaused, backlog <= connection.limits.highWaterMark,
+      deflate == nil || loop.compressors.inflationLeft > 0
+    {
       var event = machine.next(in: &bytes, at: &position, replies: &collected)
       if case .message(let message) = event, message.isCompressed {
         event = inflate(message, in: bytes, on: loop)

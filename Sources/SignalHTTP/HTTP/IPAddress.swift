@@ -37,6 +37,9 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
   /// The IPv4 address; nil for one of IPv6.
   var ipv4: UInt32? { high == 0 && low & ~0xFFFF_FFFF == Self.mapped ? UInt32(truncatingIfNeeded: low) : nil }
 
+  /// Whether it is this machine's own (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
+  var isLoopback: Bool { ipv4.map { $0 >> 24 == 127 } ?? (high == 0 && low == 1) }
+
   /// As in a URL, but without brackets: `192.0.2.1`, `2001:db8::1` (RFC 5952 §4).
   public var description: String {
     if let ipv4 { return (0..<4).map { "\(ipv4 >> (24 - 8 * UInt32($0)) & 0xFF)" }.joined(separator: ".") }

@@ -35,6 +35,9 @@ public struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
   /// 4008: the client receives too slowly; it resumes from its last cursor.
   public static let tooSlow = CloseCode(rawValue: 4008)
 
+  /// 4029: the client has sent more than it may for too long; the reason says when it may connect again.
+  public static let tooMuch = CloseCode(rawValue: 4029)
+
   /// 4401: the client has not proven in time who it is, or no longer is that; it gets a token and connects again.
   public static let unauthenticated = CloseCode(rawValue: 4401)
 

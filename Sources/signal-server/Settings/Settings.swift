@@ -231,6 +231,23 @@ extension Settings {
       .untilRestart,
     .bytes("http.turn-bytes", \.limits.turnBytes, 1 << 10...1 << 30, "received from one connection in one turn"),
 
+    .flag("limits.local", \.limits.rates.local, "limit clients on this machine as others"),
+    .integer("limits.identity.requests", \.limits.rates.identity.requests, anyRate, "requests and messages per second"),
+    .integer("limits.identity.burst", \.limits.rates.identity.burst, 1...1_000_000, "as many of them at once"),
+    .bytes("limits.identity.bytes", \.limits.rates.identity.bytes, 0...1 << 40, "their bytes per second"),
+    .integer("limits.identity.connections", \.limits.rates.identity.connections, anyRate, "WebSockets and streams"),
+    .integer("limits.identity.arrivals", \.limits.rates.identity.arrivals, anyRate, "new ones of them per second"),
+    .integer("limits.identity.subscriptions", \.limits.rates.identity.subscriptions, anyRate, "subscriptions"),
+    .integer("limits.address.requests", \.limits.rates.address.requests, anyRate, "the same of somebody unknown"),
+    .integer("limits.address.burst", \.limits.rates.address.burst, 1...1_000_000, "as many of them at once"),
+    .bytes("limits.address.bytes", \.limits.rates.address.bytes, 0...1 << 40, "their bytes per second"),
+    .integer("limits.address.connections", \.limits.rates.address.connections, anyRate, "connections of an address"),
+    .integer("limits.address.arrivals", \.limits.rates.address.arrivals, anyRate, "new ones of them per second"),
+    .integer("limits.address.subscriptions", \.limits.rates.address.subscriptions, anyRate, "subscriptions"),
+    .integer("limits.failures", \.limits.rates.failures, anyRate, "tokens of an address that are refused per minute"),
+    .duration(
+      "limits.pause-timeout", \.limits.rates.pauseTimeout, anyTimeout, "for a WebSocket to be read again (4029)"),
+
     .bytes(
       "websocket.message-bytes", \.limits.webSocket.messageBytes, 1 << 10...jsonCeiling, "a message of a client (1009)"),
     .duration(
@@ -368,6 +385,9 @@ extension Settings {
 
   /// Long enough to be met in practice, short enough to be a timeout.
   private static let anyTimeout = Duration.milliseconds(10)...Duration.seconds(24 * 3600)
+
+  /// How many there may be, or come in a time; 0 is no limit.
+  private static let anyRate = 0...1_000_000
 
   private static let anyPace = Duration.milliseconds(1)...Duration.seconds(24 * 3600)
 

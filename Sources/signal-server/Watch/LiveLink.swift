@@ -23,7 +23,7 @@ enum LinkFailure: Error, Equatable, Sendable {
   var invitesReconnect: Bool {
     switch self {
     case .broken: true
-    case .refused(let status, _): status == 503
+    case .refused(let status, _): status == 503 || status == 429
     case .closed(let code, _): code.map { $0.advice == .reconnectNow } ?? true
     }
   }
