@@ -1,0 +1,847 @@
+// SPDX-License-Identifier: MIT
+// A client of Signal Server; docs/protocol.md is the contract, and § and rules are its. Types are in signal-client.d.ts.
+
+export function connect(url, options) {
+  return new Client(url, options)
+}
+
+export class SignalError extends Error {
+  constructor(problem, outcome) {
+    super(problem.detail ?? problem.code)
+    this.name = "SignalError"
+    Object.assign(this, problem)
+    // refused: nothing was changed. unsent: the server never got it. unknown: it may have been carried out.
+    this.outcome = outcome
+  }
+}
+
+const defaults = { timeout: 10_000, silence: 20_000, minDelay: 500, maxDelay: 30_000 }
+const patternsOfSubscription = 32
+const iteratorLimit = 10_000
+
+const same = (a, b) => a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b))
+const error = (code, detail, outcome) => new SignalError({ code, detail }, outcome)
+
+/** A promise that may be left alone: its rejection counts as handled. */
+function quiet(promise) {
+  promise.catch(() => {})
+  return promise
+}
+
+/** Functions in boxes, as the same one may be given twice. */
+class Listeners extends Set {
+  listen(fn, ...greeting) {
+    const box = [fn]
+    this.add(box)
+    if (greeting.length > 0) invoke(fn, ...greeting)
+    return () => { this.delete(box) }
+  }
+
+  call(...values) {
+    for (const [fn] of [...this]) invoke(fn, ...values)
+  }
+}
+
+/** What a function of the program throws is its error, and must not stop the fold. */
+function invoke(fn, ...values) {
+  try {
+    fn?.(...values)
+  } catch (thrown) {
+    queueMicrotask(() => { throw thrown })
+  }
+}
+
+/** What a close code asks for: now, later, never, or with another token (§7). */
+function advice(code) {
+  if (code === 4008) return "now"
+  if (code === 4401) return "token"
+  const isRefusal = code === 1002 || code === 1003 || (code >= 1007 && code <= 1010)
+  const isFinal = code === 1000 || (code >= 3000 && code < 4000) || (code >= 4400 && code < 5000)
+  return isRefusal || isFinal ? "never" : "later"
+}
+
+/**
+ * One subscription across all connections, and the fold of its events.
+ *
+ *     connecting ── ok ─▶ snapshot ── live ─▶ live ── lost ─▶ stale ── ok ─▶ missed, or reset ── live ─▶ live
+ *
+ * A snapshot is applied at its `live`, a transaction or a gap at its last event. So what is shown is the state of one
+ * revision, and what a lost connection has cut is sent again as a whole.
+ */
+class Subscription {
+  state = "connecting"
+  known = new Map()
+  leftOut = 0
+  #cursor
+  #audience
+  #snapshot
+  #unit
+
+  constructor(command, owner) {
+    this.command = command
+    this.owner = owner
+  }
+
+  begin() {
+    this.#unit = []
+    this.#snapshot = null
+    return { ...this.command, type: "subscribe", since: this.#cursor, audience: this.#cursor && this.#audience }
+  }
+
+  granted({ audience, recovered }) {
+    this.#audience = audience
+    if (recovered === undefined && this.command.initial !== false) this.#snapshot = new Map()
+  }
+
+  turn(state, reason) {
+    if (this.state === state || this.state === "ended") return
+    this.state = state
+    this.owner.turned?.(state, reason)
+  }
+
+  receive(event, epoch) {
+    switch (event.type) {
+      case "didSet":
+        if (this.#snapshot) {
+          this.#snapshot.set(event.path, event)
+          break
+        }
+      // falls through
+      case "didDelete":
+      case "didExpire":
+      case "didExit":
+        this.#unit.push(event)
+        if (!event.more) this.#finish(event.revision, epoch)
+        break
+      case "gap":
+        this.leftOut += event.count
+        if (!event.more) this.#finish(event.to, epoch)
+        break
+      case "reset":
+        this.#snapshot = new Map()
+        this.#unit = []
+        break
+      case "live":
+        this.#replace(epoch, true)
+        this.#reach(event.revision, epoch)
+        this.turn("live")
+        break
+      case "bookmark":
+        this.#reach(event.revision, epoch)
+        break
+      case "signal":
+        this.owner.deliver([event])
+        break
+      case "end":
+        this.#replace(epoch, false)
+        this.#finish(event.revision, epoch)
+        this.turn("ended")
+    }
+  }
+
+  /** A snapshot takes the place of what is known; one that `take` has cut says nothing of what it does not hold. */
+  #replace(epoch, isWhole) {
+    const snapshot = this.#snapshot
+    if (!snapshot) return
+    this.#snapshot = null
+    const changes = []
+    for (const event of snapshot.values()) {
+      const before = this.known.get(event.path)
+      this.#keep(event, epoch)
+      if (!before || !same(before.value, event.value)) changes.push({ ...event, oldValue: before?.value })
+    }
+    for (const [path, { value }] of isWhole ? this.known : []) {
+      if (snapshot.has(path)) continue
+      this.known.delete(path)
+      changes.push({ type: this.command.where ? "didExit" : "didDelete", path, oldValue: value })
+    }
+    if (changes.length > 0) this.owner.deliver(changes)
+  }
+
+  #finish(revision, epoch) {
+    const changes = []
+    for (const event of this.#unit) {
+      const before = this.known.get(event.path)
+      if (event.type === "didSet") this.#keep(event, epoch)
+      // The end of what was never shown is news only to a filter that asks for ends.
+      else if (!this.known.delete(event.path) && (!this.command.where || event.type === "didExit")) continue
+      changes.push({ oldValue: before?.value, ...event })
+    }
+    this.#unit = []
+    if (changes.length > 0) this.owner.deliver(changes)
+    this.#reach(revision, epoch)
+  }
+
+  #reach(revision, epoch) {
+    // Signals have no cursor, although their `live` has a revision; nor has an `end` in the midst of a snapshot.
+    if (this.command.match && revision !== undefined) this.#cursor = `${epoch}.${revision}`
+    this.owner.reached?.(revision, epoch)
+  }
+
+  #keep({ path, value, revision, time, expires }, epoch) {
+    this.known.set(path, { value, revision, cursor: `${epoch}.${revision}`, time, expires })
+  }
+}
+
+class Feed {
+  error = null
+  #listeners = new Listeners()
+  #queues = new Set()
+  #link
+
+  constructor(link, command) {
+    this.#link = link
+    let settle
+    this.ready = quiet(new Promise((resolve, reject) => { settle = { resolve, reject } }))
+    this.subscription = new Subscription(command, {
+      deliver: (changes) => {
+        for (const queue of this.#queues) this.#extend(queue, changes)
+        this.notify(this.#listeners, changes)
+      },
+      turned: (state, reason) => {
+        if (state === "ended") this.error = reason ?? null
+        if (reason) settle.reject(reason)
+        else if (state !== "stale") settle.resolve()
+        for (const queue of this.#queues) queue.wake?.()
+      },
+    })
+    link.add(this.subscription)
+  }
+
+  get state() { return this.subscription.state }
+
+  subscribe(fn) {
+    return this.#listeners.listen(fn, ...this.greeting())
+  }
+
+  cancel() {
+    this.#link.remove(this.subscription)
+  }
+
+  [Symbol.asyncIterator]() {
+    const queue = { changes: this.present(), limit: iteratorLimit }
+    this.#queues.add(queue)
+    return this.#iterate(queue)
+  }
+
+  async *#iterate(queue) {
+    try {
+      for (;;) {
+        for (const change of queue.changes.splice(0)) yield change
+        if (queue.changes.length > 0) continue
+        if (queue.error ?? this.error) throw queue.error ?? this.error
+        if (this.state === "ended") return
+        await new Promise((resolve) => { queue.wake = resolve })
+      }
+    } finally {
+      this.#queues.delete(queue)
+    }
+  }
+
+  #extend(queue, changes) {
+    queue.changes.push(...changes)
+    if (queue.changes.length > queue.limit) this.shorten(queue)
+    queue.wake?.()
+  }
+}
+
+class Watch extends Feed {
+  get leftOut() { return this.subscription.leftOut }
+  get size() { return this.subscription.known.size }
+  has(path) { return this.subscription.known.has(path) }
+  get(path) { return this.entry(path)?.value }
+  entry(path) { return this.subscription.known.get(path) }
+  keys() { return this.subscription.known.keys() }
+  *values() { for (const { value } of this.subscription.known.values()) yield value }
+  *entries() { for (const [path, { value }] of this.subscription.known) yield [path, value] }
+  [Symbol.iterator]() { return this.entries() }
+  forEach(fn) { for (const [path, value] of this) fn(value, path, this) }
+
+  // The contract of Svelte's stores: whoever subscribes is called at once.
+  greeting() { return [this, []] }
+  notify(listeners, changes) { listeners.call(this, changes) }
+  present() { return [...this.subscription.known].map(([path, entry]) => ({ type: "didSet", path, ...entry })) }
+
+  shorten(queue) {
+    const newest = new Map()
+    for (const change of queue.changes) {
+      const { oldValue } = newest.get(change.path) ?? change
+      newest.delete(change.path)
+      newest.set(change.path, { ...change, oldValue })
+    }
+    queue.changes = [...newest.values()]
+    queue.limit = Math.max(iteratorLimit, 2 * newest.size)
+  }
+}
+
+class Listener extends Feed {
+  greeting() { return [] }
+  notify(listeners, messages) { for (const message of messages) listeners.call(message) }
+  present() { return [] }
+
+  shorten(queue) {
+    queue.changes = []
+    queue.error ??= error("too_slow", "messages came faster than they were taken")
+  }
+}
+
+class Property {
+  error = null
+  #link
+  #listeners = new Listeners()
+  #pending = []
+  #confirmed = null
+  #group = null
+  #shown
+
+  constructor(link, path) {
+    this.#link = link
+    this.path = path
+  }
+
+  get value() { return (this.#pending.at(-1) ?? this.#confirmed ?? this.#known)?.value }
+  get cursor() { return this.#known?.cursor }
+  get state() { return this.#group?.subscription.state ?? "connecting" }
+  get #known() { return this.#group?.subscription.known.get(this.path) }
+
+  subscribe(fn) {
+    if (this.#listeners.size === 0) this.#link.join(this)
+    const stop = this.#listeners.listen(fn, this.value)
+    return () => {
+      stop()
+      if (this.#listeners.size > 0 || !this.#group) return
+      this.#link.leave(this.#group, this)
+      this.#group = this.#confirmed = null
+      this.#shown = this.value
+    }
+  }
+
+  set(value, options) {
+    return this.#write(value, this.#link.client.set(this.path, value, options))
+  }
+
+  delete(options) {
+    return this.#write(undefined, this.#link.client.delete(this.path, options))
+  }
+
+  /** Sets what `change` makes of the value, again if somebody else was faster. */
+  async update(change) {
+    const { client } = this.#link
+    let current = this.state === "live" ? this.#known : await client.entry(this.path)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.set(change(current?.value), current ? { ifMatch: current.cursor } : { ifNoneMatch: "*" })
+      } catch (refusal) {
+        if (refusal.code !== "precondition_failed" || tries === 100) throw refusal
+        current = refusal.current && { ...refusal.current, cursor: this.#link.cursor(refusal.current.revision) }
+      }
+    }
+  }
+
+  #write(value, promise) {
+    const write = { value }
+    this.#pending.push(write)
+    this.#notify()
+    const settle = (refusal) => {
+      this.#pending.splice(this.#pending.indexOf(write), 1)
+      this.error = refusal
+      this.#notify()
+    }
+    return quiet(promise.then(
+      (reply) => {
+        // A reply is ahead of its event, and events of before may still be on their way.
+        if (this.#group?.isBehind(reply.cursor)) this.#confirmed = { value, cursor: reply.cursor }
+        settle(null)
+        return reply
+      },
+      (refusal) => {
+        settle(refusal)
+        throw refusal
+      }))
+  }
+
+  #notify() {
+    const { value } = this
+    if (same(value, this.#shown)) return
+    this.#shown = value
+    this.#listeners.call(value)
+  }
+
+  get isWanted() { return this.#listeners.size > 0 && !this.#group }
+  joined(group) { this.#group = group }
+  refused(reason) { this.error = reason }
+  reached() {
+    if (this.#confirmed && !this.#group.isBehind(this.#confirmed.cursor)) this.#confirmed = null
+    this.#notify()
+  }
+}
+
+/** Properties that began to be watched in the same turn: they share a subscription. */
+class Group {
+  #epoch
+  #revision = -1
+
+  constructor(properties, refused) {
+    this.members = new Map(properties.map((property) => [property.path, property]))
+    const fields = ["path", "value", "revision", "time"]
+    this.subscription = new Subscription({ match: [...this.members.keys()], fields }, this)
+    this.refused = refused
+    for (const property of properties) property.joined(this)
+  }
+
+  deliver() {}
+
+  turned(state, reason) {
+    if (reason) this.refused([...this.members.values()], reason)
+  }
+
+  reached(revision, epoch) {
+    this.#epoch = epoch
+    this.#revision = revision
+    for (const property of this.members.values()) property.reached()
+  }
+
+  /** Whether an event of this cursor may still come. */
+  isBehind(cursor) {
+    const [epoch, revision] = cursor.split(".")
+    return epoch === this.#epoch && revision > this.#revision
+  }
+}
+
+class Client {
+  error = null
+  #url
+  #options
+  #socket = null
+  #isReady = false
+  #hasBeenReady = false
+  #shownState = "connecting"
+  #listeners = new Listeners()
+  #attempts = 0
+  #openedAt
+  #heardAt = 0
+  #timer
+  #epoch
+  #limits = {}
+  #nextId = 1
+  #waiting = new Set()
+  #sent = new Map()
+  #subscriptions = new Set()
+  #byId = new Map()
+  #properties = new Map()
+  #joining = []
+  #held = new Map()
+  #onDisconnect = []
+  #link = {
+    client: this,
+    add: (subscription) => this.#add(subscription),
+    remove: (subscription) => this.#remove(subscription),
+    join: (property) => this.#join(property),
+    leave: (group, { path }) => {
+      group.members.delete(path)
+      if (group.members.size === 0) this.#remove(group.subscription)
+    },
+    cursor: (revision) => this.#cursor(revision),
+  }
+
+  constructor(url, options) {
+    this.#options = { WebSocket: globalThis.WebSocket, ...defaults, ...options }
+    if (!this.#options.WebSocket) throw new TypeError("there is no global WebSocket here: pass one in the options")
+    this.#url = new URL(url, globalThis.location?.href)
+    this.#url.protocol = this.#url.protocol.replace("http", "ws")
+    this.#url.pathname = this.#url.pathname.replace(/(\/events)?\/?$/, "/events")
+    this.#url.searchParams.set("batch", "true")
+    globalThis.addEventListener?.("online", this.#reconnect)
+    this.#open()
+  }
+
+  get state() {
+    if (this.#shownState === "closed") return "closed"
+    const isLive = this.#isReady && ![...this.#subscriptions].some(({ state }) => state === "stale")
+    return isLive ? "live" : this.#hasBeenReady ? "stale" : "connecting"
+  }
+
+  subscribe(fn) {
+    return this.#listeners.listen(fn, this.state)
+  }
+
+  property(path) {
+    let property = this.#properties.get(path)?.deref()
+    if (!property) this.#properties.set(path, new WeakRef(property = new Property(this.#link, path)))
+    return property
+  }
+
+  watch(match, { mode, maxRate, deadband, fields, ...members } = {}) {
+    const isPaced = [mode, maxRate, deadband].some((value) => value !== undefined)
+    return new Watch(this.#link, {
+      ...members,
+      match: [match].flat(),
+      delivery: isPaced ? { mode, maxRate, deadband } : undefined,
+      // Without these an event cannot be folded.
+      fields: fields && [...new Set(["path", "value", "revision", ...fields])],
+    })
+  }
+
+  listen(signals, { where, initial } = {}) {
+    return new Listener(this.#link, { signals: [signals].flat(), where, initial })
+  }
+
+  async get(path) {
+    return (await this.entry(path))?.value
+  }
+
+  async entry(path) {
+    try {
+      const { value, revision, time, expires } = await this.request({ type: "get", path })
+      return { value, revision, cursor: this.#cursor(revision), time, expires }
+    } catch (refusal) {
+      if (refusal.code === "not_found") return undefined
+      throw refusal
+    }
+  }
+
+  set(path, value, options) {
+    const command = { ...options, type: "set", path, value }
+    const { hold, if: condition, ifMatch, ifNoneMatch } = command
+    this.#held.delete(path)
+    return this.#write(command, (reply) => {
+      // One with a condition may be another's by the time that a new connection begins.
+      if (hold && !condition && !ifMatch && !ifNoneMatch) this.#held.set(path, command)
+      return reply
+    })
+  }
+
+  delete(path, options) {
+    this.#held.delete(path)
+    return this.#write({ ...options, type: "delete", path })
+  }
+
+  patch(path, patch, options) {
+    return this.#write({ ...options, type: "patch", path, [Array.isArray(patch) ? "operations" : "merge"]: patch })
+  }
+
+  define(path, formula, options) {
+    return this.#write({ ...options, type: "define", path, formula })
+  }
+
+  transaction(operations, options) {
+    return this.#write({ ...options, type: "transaction", operations })
+  }
+
+  send(path, message, options) {
+    return quiet(this.request({ ...options, type: "send", path, message }).then(() => {}))
+  }
+
+  onDisconnect(operations) {
+    return quiet(this.request({ type: "onDisconnect", operations }).then(() => { this.#onDisconnect = operations }))
+  }
+
+  request({ timeout = this.#options.timeout, ...command }) {
+    return quiet(new Promise((resolve, reject) => {
+      if (this.#shownState === "closed") return reject(error("closed", "the client is closed", "unsent"))
+      const pending = { command, resolve, reject }
+      pending.timer = setTimeout(() => {
+        this.#waiting.delete(pending)
+        this.#sent.delete(pending.id)
+        reject(error("timeout", `no reply to ${command.type} in ${timeout} ms`, pending.id ? "unknown" : "unsent"))
+      }, timeout)
+      if (this.#isReady) this.#transmit(pending)
+      else this.#waiting.add(pending)
+    }))
+  }
+
+  close() {
+    const socket = this.#socket
+    this.#end(null)
+    socket?.close(1000)
+  }
+
+  async #open() {
+    // Takes the place of the socket until there is one, so that whoever closes meanwhile is noticed.
+    let socket = (this.#socket = { close() {} })
+    let token
+    try {
+      token = await this.#token()
+    } catch (thrown) {
+      invoke(this.#options.onError, thrown)
+      if (socket === this.#socket) this.#lost(1006)
+      return
+    }
+    if (socket !== this.#socket) return
+    try {
+      socket = this.#socket = new this.#options.WebSocket(this.#url.href, "signal.v1.json")
+    } catch (thrown) {
+      return this.#end(thrown)
+    }
+    this.#listenForSilence()
+    let hello
+    let isProven = !token
+    let isOpen = false
+    const begin = () => { if (hello && isProven) this.#begin(hello) }
+    const isCurrent = () => socket === this.#socket
+    socket.onopen = () => {
+      isOpen = true
+      if (!isProven && isCurrent()) this.#prove(token, () => begin((isProven = true)))
+    }
+    socket.onmessage = ({ data }) => {
+      this.#heardAt = Date.now()
+      for (const line of data.split("\n")) {
+        if (!isCurrent()) return
+        const message = JSON.parse(line)
+        if (message.type === "hello") begin((hello = message))
+        else this.#receive(message)
+      }
+    }
+    // Node 20 has no close for a connection that did not open; elsewhere one follows, and says no more.
+    socket.onerror = () => { if (isCurrent() && !isOpen) this.#lost(1006) }
+    socket.onclose = ({ code, reason }) => { if (isCurrent()) this.#lost(code, reason) }
+  }
+
+  async #token() {
+    const { token } = this.#options
+    return typeof token === "function" ? token() : token
+  }
+
+  #prove(token, resolve) {
+    this.#transmit({
+      command: { type: "auth", token },
+      resolve,
+      reject: (refusal) => {
+        if (refusal.outcome !== "refused") return
+        invoke(this.#options.onError, refusal)
+        // Who somebody is, is said once for a connection. A refused token may be followed by a better one.
+        if (refusal.code === "identity_mismatch") this.#abandon(4008)
+        else if (!this.#isReady) this.#abandon(typeof this.#options.token === "function" ? 1006 : 4401, refusal)
+      },
+    })
+  }
+
+  async #renew() {
+    const socket = this.#socket
+    if (typeof this.#options.token !== "function") return
+    try {
+      const token = await this.#token()
+      if (socket === this.#socket) this.#prove(token, () => {})
+    } catch (thrown) {
+      invoke(this.#options.onError, thrown)
+    }
+  }
+
+  #begin({ epoch, limits }) {
+    this.#epoch = epoch
+    this.#limits = limits
+    this.#openedAt = Date.now()
+    this.#isReady = this.#hasBeenReady = true
+    if (this.#onDisconnect.length > 0) this.#repeat({ type: "onDisconnect", operations: this.#onDisconnect })
+    for (const command of this.#held.values()) this.#repeat(command)
+    for (const subscription of this.#subscriptions) this.#request(subscription)
+    for (const pending of this.#waiting) this.#transmit(pending)
+    this.#waiting.clear()
+    this.#turn()
+  }
+
+  /** A broken line is silent: after some silence the server is asked, and has some time to answer. */
+  #listenForSilence(isAsked) {
+    const isLast = isAsked || !this.#isReady
+    const since = Date.now()
+    this.#timer = setTimeout(() => {
+      if (this.#heardAt >= since) return this.#listenForSilence()
+      if (isLast) return this.#abandon(1006)
+      this.#repeat({ type: "ping" })
+      this.#listenForSilence(true)
+    }, isLast ? this.#options.timeout : this.#options.silence)
+  }
+
+  #abandon(code, reason) {
+    const socket = this.#socket
+    this.#lost(code, reason)
+    socket.close()
+  }
+
+  #lost(code, reason) {
+    const wasReady = this.#isReady
+    this.#disconnect()
+    let what = advice(code)
+    if (what === "token" && typeof this.#options.token !== "function") what = "never"
+    if (what === "never") {
+      const problem = { code: "closed", detail: `closed with ${code} ${reason ?? ""}`, closeCode: code }
+      return this.#end(reason instanceof Error ? reason : new SignalError(problem))
+    }
+    if (wasReady && Date.now() - this.#openedAt > 5000) this.#attempts = 0
+    const { minDelay, maxDelay } = this.#options
+    const delay = Math.min(maxDelay, minDelay * 2 ** this.#attempts) * (0.5 + Math.random() / 2)
+    this.#attempts += 1
+    const isNow = what === "now" || (what === "token" && wasReady)
+    this.#timer = setTimeout(this.#reconnect, isNow ? 0 : delay)
+    if (!this.#hasBeenReady && code === 1006) this.#askWhy()
+    this.#turn()
+  }
+
+  /** A browser does not say why an upgrade was refused; the answer to a request that no route takes does. */
+  async #askWhy() {
+    try {
+      const answer = await fetch(this.#url.href.replace("ws", "http"), { method: "POST" })
+      const problem = await answer.json()
+      const isServed = [401, 405, 503].includes(answer.status)
+      if (problem.code && !isServed && !this.#hasBeenReady) this.#end(new SignalError(problem, "refused"))
+    } catch {
+      // Nobody there, or a page of an origin that may not read the answer: all there is to do is to try again.
+    }
+  }
+
+  #reconnect = () => {
+    if (this.#socket || this.#shownState === "closed") return
+    clearTimeout(this.#timer)
+    this.#open()
+  }
+
+  #disconnect() {
+    clearTimeout(this.#timer)
+    this.#socket = null
+    this.#isReady = false
+    this.#byId.clear()
+    const sent = [...this.#sent.values()]
+    this.#sent.clear()
+    for (const { command, reject, timer } of sent) {
+      clearTimeout(timer)
+      reject(error("disconnected", `the connection ended before the reply to ${command.type}`, "unknown"))
+    }
+    for (const subscription of this.#subscriptions) if (subscription.state === "live") subscription.turn("stale")
+  }
+
+  #end(reason) {
+    if (this.#shownState === "closed") return
+    this.error = reason
+    this.#disconnect()
+    globalThis.removeEventListener?.("online", this.#reconnect)
+    for (const { reject, timer } of this.#waiting) {
+      clearTimeout(timer)
+      reject(error("closed", reason?.message ?? "the client is closed", "unsent"))
+    }
+    this.#waiting.clear()
+    for (const subscription of this.#subscriptions) subscription.turn("ended", reason)
+    this.#subscriptions.clear()
+    this.#shownState = "closed"
+    this.#listeners.call("closed")
+  }
+
+  #turn() {
+    const { state } = this
+    if (state === this.#shownState) return
+    this.#shownState = state
+    this.#listeners.call(state)
+  }
+
+  #cursor(revision) {
+    return `${this.#epoch}.${revision}`
+  }
+
+  #transmit(pending) {
+    const text = JSON.stringify({ id: this.#nextId, ...pending.command })
+    const { messageBytes } = this.#limits
+    // The server would end the connection over it.
+    if (text.length * 3 > messageBytes && new TextEncoder().encode(text).length > messageBytes) {
+      clearTimeout(pending.timer)
+      return pending.reject(error("body_too_large", `the server takes ${messageBytes} bytes`, "unsent"))
+    }
+    pending.id = this.#nextId
+    this.#nextId += 1
+    this.#sent.set(pending.id, pending)
+    this.#socket.send(text)
+  }
+
+  /** Sends what nobody waits for. */
+  #repeat(command) {
+    const reject = (refusal) => { if (refusal.outcome === "refused") invoke(this.#options.onError, refusal) }
+    this.#transmit({ command, resolve() {}, reject })
+  }
+
+  #receive(message) {
+    const pending = this.#sent.get(message.id)
+    const subscription = this.#byId.get(message.subscription)
+    if (pending) {
+      this.#sent.delete(message.id)
+      clearTimeout(pending.timer)
+      if (message.type === "ok") pending.resolve(message)
+      else pending.reject(new SignalError(message.error, "refused"))
+    } else if (message.type === "authExpires") {
+      this.#renew()
+    } else if (subscription) {
+      subscription.receive(message, this.#epoch)
+      if (message.type === "end") {
+        this.#byId.delete(message.subscription)
+        this.#subscriptions.delete(subscription)
+      }
+      if (message.type === "live") this.#turn()
+    }
+  }
+
+  #write(command, done = (reply) => reply) {
+    return quiet(this.request(command).then(({ revision, changed, expires }) =>
+      done({ cursor: this.#cursor(revision), changed, expires })))
+  }
+
+  #add(subscription) {
+    if (this.#shownState === "closed") return subscription.turn("ended", error("closed", "the client is closed"))
+    this.#subscriptions.add(subscription)
+    if (this.#isReady) this.#request(subscription)
+  }
+
+  #request(subscription) {
+    this.#transmit({
+      command: subscription.begin(),
+      resolve: (reply) => {
+        if (!this.#subscriptions.has(subscription)) return this.#unsubscribe(reply.subscription)
+        this.#byId.set(reply.subscription, subscription)
+        subscription.granted(reply)
+      },
+      reject: (refusal) => {
+        if (refusal.outcome === "unknown" || !this.#subscriptions.has(subscription)) return
+        if (refusal.temporary) {
+          const socket = this.#socket
+          const again = () => {
+            if (socket === this.#socket && this.#subscriptions.has(subscription)) this.#request(subscription)
+          }
+          setTimeout(again, this.#options.timeout)
+          return
+        }
+        this.#subscriptions.delete(subscription)
+        subscription.turn("ended", refusal)
+        this.#turn()
+      },
+    })
+  }
+
+  #unsubscribe(subscription) {
+    this.#repeat({ type: "unsubscribe", subscription })
+  }
+
+  #remove(subscription) {
+    if (!this.#subscriptions.delete(subscription)) return
+    subscription.turn("ended")
+    for (const [id, other] of this.#byId) {
+      if (other !== subscription) continue
+      this.#byId.delete(id)
+      this.#unsubscribe(id)
+    }
+    this.#turn()
+  }
+
+  #join(property) {
+    if (this.#joining.push(property) > 1) return
+    queueMicrotask(() => {
+      const wanted = [...new Set(this.#joining.splice(0))].filter(({ isWanted }) => isWanted)
+      while (wanted.length > 0) this.#gather(wanted.splice(0, patternsOfSubscription))
+    })
+  }
+
+  #gather(properties) {
+    const group = new Group(properties, (members, reason) => {
+      if (this.#shownState !== "closed" && properties.length > 1) {
+        // One of them is at fault, and the others shall not suffer.
+        for (const property of members) this.#gather([property])
+      } else for (const property of members) property.refused(reason)
+    })
+    this.#add(group.subscription)
+  }
+}
