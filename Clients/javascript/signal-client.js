@@ -539,7 +539,7 @@ class Client {
   request({ timeout = this.#options.timeout, ...command }) {
     return quiet(new Promise((resolve, reject) => {
       if (this.#shownState === "closed") return reject(error("closed", "the client is closed", "unsent"))
-      const pending = { command, resolve, reject }
+      const pending = { command, text: JSON.stringify(command), resolve, reject }
       pending.timer = setTimeout(() => {
         this.#waiting.delete(pending)
         this.#sent.delete(pending.id)
@@ -737,7 +737,7 @@ class Client {
   }
 
   #transmit(pending) {
-    const text = JSON.stringify({ id: this.#nextId, ...pending.command })
+    const text = `{"id":${this.#nextId},${(pending.text ?? JSON.stringify(pending.command)).slice(1)}`
     const { messageBytes } = this.#limits
     // The server would end the connection over it.
     if (text.length * 3 > messageBytes && new TextEncoder().encode(text).length > messageBytes) {
