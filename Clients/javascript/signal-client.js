@@ -350,7 +350,7 @@ class Property {
     return quiet(promise.then(
       (reply) => {
         // A reply is ahead of its event, and events of before may still be on their way.
-        if (this.#group?.isBehind(reply.cursor)) this.#confirmed = { value, cursor: reply.cursor }
+        if (this.#group && !this.#group.has(reply.cursor)) this.#confirmed = { value, cursor: reply.cursor }
         settle(null)
         return reply
       },
@@ -369,9 +369,14 @@ class Property {
 
   get isWanted() { return this.#listeners.size > 0 && !this.#group }
   joined(group) { this.#group = group }
-  refused(reason) { this.error = reason }
-  reached() {
-    if (this.#confirmed && !this.#group.isBehind(this.#confirmed.cursor)) this.#confirmed = null
+  refused(reason) {
+    this.error = reason
+    this.#confirmed = null
+    this.#notify()
+  }
+  reached(epoch) {
+    const cursor = this.#confirmed?.cursor
+    if (cursor && (!cursor.startsWith(`${epoch}.`) || this.#group.has(cursor))) this.#confirmed = null
     this.#notify()
   }
 }
@@ -398,13 +403,13 @@ class Group {
   reached(revision, epoch) {
     this.#epoch = epoch
     this.#revision = revision
-    for (const property of this.members.values()) property.reached()
+    for (const property of this.members.values()) property.reached(epoch)
   }
 
-  /** Whether an event of this cursor may still come. */
-  isBehind(cursor) {
+  /** Whether the events up to this cursor have come. */
+  has(cursor) {
     const [epoch, revision] = cursor.split(".")
-    return epoch === this.#epoch && revision > this.#revision
+    return epoch === this.#epoch && revision <= this.#revision
   }
 }
 

@@ -270,6 +270,10 @@ class _Write:
     cursor: str = ""
 
 
+def _same(one: Any, other: Any) -> bool:
+    return one is other or _ABSENT not in (one, other) and same(one, other)
+
+
 class Property:
     """One property, that can be set: what is shown is what was set last here, unless the server has refused it.
 
@@ -285,6 +289,7 @@ class Property:
         self._confirmed: _Write | None = None
         self._group: Group | None = None
         self._shown = _ABSENT
+        self._wakers: set[asyncio.Event] = set()
 
     @property
     def value(self) -> Any:
@@ -323,17 +328,28 @@ class Property:
         return cancel
 
     async def __aiter__(self) -> AsyncIterator[Any]:
-        changed = asyncio.Event()
-        cancel = self.subscribe(lambda _: changed.set())
+        """The value, once it is known, and each one after it; of several that came meanwhile the newest."""
+        woken = asyncio.Event()
+        self._wakers.add(woken)
+        cancel = self.subscribe(void)
+        given: Any = None
+        is_first = True
         try:
             while True:
-                await changed.wait()
-                changed.clear()
-                if self.state == "live" or self._pending:
+                woken.clear()
+                newest = self._newest()
+                is_known = self.state == "live" or newest is not _ABSENT
+                if is_known and (is_first or not _same(newest, given)):
+                    given, is_first = newest, False
                     yield self.value
+                elif self.state != "ended":
+                    await woken.wait()
                 elif self.error:
                     raise self.error
+                else:
+                    return
         finally:
+            self._wakers.discard(woken)
             cancel()
 
     async def set(self, value: Any, **options: Any) -> Written:
@@ -383,28 +399,35 @@ class Property:
         self._pending.remove(write)
         self.error = result if isinstance(result, Exception) else None
         # A reply is ahead of its event, and events of before may still be on their way.
-        if isinstance(result, Written) and self._group and self._group.is_behind(result.cursor):
+        if isinstance(result, Written) and self._group and not self._group.has(result.cursor):
             self._confirmed = _Write(write.value, result.cursor)
         self._notify()
 
     def _notify(self) -> None:
         newest = self._newest()
-        is_old = newest is self._shown or _ABSENT not in (newest, self._shown) and same(newest, self._shown)
-        if not is_old:
+        if not _same(newest, self._shown):
             self._shown = newest
             self._listeners.call(self.value)
+        self._wake()
+
+    def _wake(self) -> None:
+        for woken in self._wakers:
+            woken.set()
 
     def _is_wanted(self) -> bool:
         return len(self._listeners) > 0 and self._group is None
 
-    def _reached(self) -> None:
-        if self._confirmed and self._group and not self._group.is_behind(self._confirmed.cursor):
-            self._confirmed = None
+    def _reached(self, epoch: str) -> None:
+        if self._confirmed and self._group:
+            cursor = self._confirmed.cursor
+            if not cursor.startswith(f"{epoch}.") or self._group.has(cursor):
+                self._confirmed = None
         self._notify()
 
     def _refused(self, reason: Exception) -> None:
         self.error = reason
-        self._listeners.call(self.value)
+        self._confirmed = None
+        self._notify()
 
 
 class Group:
@@ -413,7 +436,8 @@ class Group:
     def __init__(self, client: Client, properties: Sequence[Property]) -> None:
         self.members = {member.path: member for member in properties}
         self._client = client
-        self._reached: tuple[str, int] | None = None
+        self._epoch = ""
+        self._revision = -1
         fields = ["path", "value", "revision", "time"]
         self.subscription = Subscription({"match": list(self.members), "fields": fields}, self)
         for member in properties:
@@ -425,13 +449,16 @@ class Group:
     def turned(self, state: FeedState, reason: Exception | None) -> None:
         if reason:
             self._client._refused(self, reason)
+        for member in list(self.members.values()):
+            member._wake()
 
     def reached(self, revision: int | None, epoch: str) -> None:
-        self._reached = (epoch, -1 if revision is None else revision)
+        self._epoch = epoch
+        self._revision = -1 if revision is None else revision
         for member in list(self.members.values()):
-            member._reached()
+            member._reached(epoch)
 
-    def is_behind(self, cursor: str) -> bool:
-        """Whether an event of this cursor may still come."""
+    def has(self, cursor: str) -> bool:
+        """Whether the events up to this cursor have come."""
         epoch, revision = cursor.split(".")
-        return self._reached is not None and epoch == self._reached[0] and int(revision) > self._reached[1]
+        return epoch == self._epoch and int(revision) <= self._revision

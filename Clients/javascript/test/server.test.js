@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// What the client offers, against a real server.
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, beforeEach, test } from "node:test"
+import { connect, SignalError } from "../signal-client.js"
+import { binary, Server, skip, until } from "./support.js"
+
+const unhandled = []
+process.on("unhandledRejection", (error) => unhandled.push(error))
+const server = new Server()
+let client
+
+before(async () => {
+  if (skip) return
+  await server.start()
+  client = connect(server.url)
+})
+beforeEach(async () => {
+  if (!skip) await server.request("POST", "/transactions", {
+    operations: Object.keys(await server.values("**")).map((path) => ({ op: "delete", path })),
+  })
+})
+after(async () => {
+  client?.close()
+  await server.remove()
+  assert.deepEqual(unhandled, [])
+})
+
+const refusal = (code, outcome) => (error) => error instanceof SignalError && error.code === code && error.outcome === outcome
+
+test("set, get, patch, define, transaction, delete", { skip }, async () => {
+  const written = await client.set("kitchen/temperature", 21.5)
+  assert.equal(written.changed, true)
+  assert.equal(await client.get("kitchen/temperature"), 21.5)
+  assert.equal((await client.entry("kitchen/temperature")).cursor, written.cursor)
+  await assert.rejects(client.set("kitchen/temperature", 1, { ifNoneMatch: "*" }), refusal("precondition_failed", "refused"))
+  await client.set("kitchen/temperature", 22, { ifMatch: written.cursor })
+  await client.patch("kitchen/light", { on: true })
+  await client.patch("kitchen/light", [{ op: "replace", path: "/on", value: false }])
+  assert.deepEqual(await client.get("kitchen/light"), { on: false })
+  await client.define("kitchen/fahrenheit", 'properties["kitchen/temperature"] * 2.0')
+  assert.equal(await client.get("kitchen/fahrenheit"), 44)
+  const operations = [{ op: "set", path: "a", value: 1 }, { op: "delete", path: "kitchen/light" }]
+  assert.equal((await client.transaction(operations)).changed, 2)
+  await client.delete("a")
+  assert.equal(await client.get("a"), undefined)
+  assert.ok((await client.set("short", 1, { ttl: "60s" })).expires)
+  assert.equal((await client.request({ type: "ping" })).type, "ok")
+  await assert.rejects(client.set("a", 1n), TypeError)
+  await assert.rejects(client.set("a", "x".repeat(2_000_000)), refusal("body_too_large", "unsent"))
+  await client.set("a", "x".repeat(1_000_000))
+})
+
+test("a watch is a Map, a store and an iterator", { skip }, async () => {
+  await client.set("kitchen/a", 1)
+  await client.set("kitchen/b", 25)
+  const watch = client.watch("kitchen/**", { where: "value > 20" })
+  const changes = watch[Symbol.asyncIterator]()
+  const first = (await changes.next()).value
+  assert.deepEqual([first.type, first.path, first.value], ["didSet", "kitchen/b", 25])
+  await server.request("PUT", "/properties/kitchen/a", 30)
+  const entered = (await changes.next()).value
+  assert.deepEqual([entered.path, entered.entered, entered.oldValue], ["kitchen/a", true, 1])
+  await server.request("PUT", "/properties/kitchen/b", 2)
+  const left = (await changes.next()).value
+  assert.deepEqual([left.type, left.op, left.value], ["didExit", "set", 2])
+  assert.deepEqual([...watch], [["kitchen/a", 30]])
+  assert.deepEqual([[...watch.keys()], [...watch.values()], watch.size, watch.has("kitchen/b")], [["kitchen/a"], [30], 1, false])
+  let calls = 0
+  const stop = watch.subscribe((map, news) => { calls += news.length === 0 && map === watch })
+  assert.equal(calls, 1)
+  stop()
+  watch.cancel()
+  assert.deepEqual(await changes.next(), { value: undefined, done: true })
+  await assert.rejects(client.watch("**", { where: "valeu > 20" }).ready, refusal("bad_filter", "refused"))
+  await assert.rejects(async () => { for await (const _ of client.watch("a//b")); }, refusal("bad_pattern", "refused"))
+})
+
+test("who iterates slowly gets the newest of each path", { skip }, async () => {
+  const changes = client.watch("count")[Symbol.asyncIterator]()
+  for (let number = 0; number < 12_000; number += 500) {
+    await Promise.all(Array.from({ length: 500 }, (_, index) => client.set("count", number + index)))
+  }
+  const seen = []
+  do seen.push((await changes.next()).value)
+  while (seen.at(-1).value !== 11_999)
+  assert.ok(seen.length < 12_000)
+  for (const [index, { oldValue }] of seen.slice(1).entries()) assert.equal(oldValue, seen[index].value)
+})
+
+test("properties share subscriptions, and show what is set at once", { skip }, async () => {
+  const properties = Array.from({ length: 70 }, (_, index) => client.property(`p/${index}`))
+  const shown = []
+  for (const [index, property] of properties.entries()) property.subscribe((value) => { shown[index] = value })
+  assert.equal(client.property("p/3"), properties[3])
+  properties[69].set("x")
+  assert.equal(shown[69], "x")
+  await until(() => properties.every(({ state }) => state === "live"), () => "all are live")
+  assert.equal(properties[0].value, undefined)
+  await Promise.all(Array.from({ length: 20 }, () => properties[1].update((value) => (value ?? 0) + 1)))
+  await until(() => shown[1] === 20, () => `${shown[1]}`)
+  const refused = properties[1].set(99, { if: "value == 0" })
+  assert.equal(shown[1], 99)
+  await assert.rejects(refused, refusal("precondition_failed", "refused"))
+  assert.equal(shown[1], 20)
+  // Nobody awaits this one, and it is no unhandled rejection.
+  properties[1].set(99, { if: "value == 0" })
+  await until(() => properties[1].error, () => "the refusal is known")
+  const bad = client.property("a//b")
+  const good = client.property("good")
+  bad.subscribe(() => {})
+  good.subscribe(() => {})
+  await client.set("good", 1)
+  await until(() => good.value === 1 && bad.error?.code === "bad_pattern", () => `${good.value} ${bad.error}`)
+})
+
+test("what a listener throws is its own", { skip }, async (t) => {
+  const later = []
+  t.mock.method(globalThis, "queueMicrotask", (fn) => later.push(fn))
+  const property = client.property("thrown")
+  property.subscribe((value) => { if (value === 1) throw new Error("of the program") })
+  const seen = []
+  property.subscribe((value) => seen.push(value))
+  later.shift()()
+  await client.set("thrown", 1)
+  await until(() => seen.at(-1) === 1, () => `${seen}`)
+  const thrown = later.filter((fn) => {
+    try {
+      fn()
+    } catch (error) {
+      return error.message === "of the program"
+    }
+  })
+  assert.equal(thrown.length, 1)
+})
+
+test("signals", { skip }, async () => {
+  const listener = client.listen("doorbell/**")
+  const messages = listener[Symbol.asyncIterator]()
+  await listener.ready
+  await client.send("doorbell/front", { floor: 3 })
+  assert.deepEqual((await messages.next()).value.message, { floor: 3 })
+  await client.send("doorbell/back", null, { remember: true })
+  for await (const { path, message, remembered } of client.listen("doorbell/**")) {
+    assert.deepEqual([path, message, remembered], ["doorbell/back", null, true])
+    break
+  }
+})
+
+test("presence", { skip }, async () => {
+  const watch = client.watch("presence/*")
+  await watch.ready
+  const ann = connect(server.url)
+  await ann.set("presence/ann", "here", { hold: true })
+  await ann.onDisconnect([{ op: "set", path: "presence/last", value: "ann" }])
+  await until(() => watch.has("presence/ann"), () => "ann is here")
+  ann.close()
+  assert.equal(ann.state, "closed")
+  await assert.rejects(ann.get("a"), refusal("closed", "unsent"))
+  await until(() => !watch.has("presence/ann") && watch.get("presence/last") === "ann", () => JSON.stringify([...watch]))
+})
+
+test("a store of Svelte, and the same value until it changes", { skip }, async () => {
+  const property = client.property("ui/x")
+  const values = []
+  const stop = property.subscribe((value) => values.push(value))
+  assert.deepEqual(values, [undefined])
+  // What useSyncExternalStore asks for: the same snapshot as long as nothing has changed.
+  await property.set({ on: true })
+  await until(() => property.value?.on, () => "it is set")
+  assert.equal(property.value, property.value)
+  stop()
+  await property.set({ on: false })
+  assert.equal(values.length, 2)
+})
+
+test("tokens", { skip }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "signal-client-"))
+  const token = (...all) => {
+    const [verb, ...rest] = all
+    return execFileSync(binary, ["token", verb, "--file", join(folder, "tokens.json"), ...rest], { stdio: "pipe" }).toString().trim()
+  }
+  const first = token("create", "--id", "bob")
+  const remaining = ["ann", "ann-later"].map((id) => token("create", "--id", id))
+  const guarded = new Server()
+  await guarded.start(false, "--auth-tokens", join(folder, "tokens.json"), "--auth-required", "true")
+  t.after(async () => {
+    await guarded.remove()
+    rmSync(folder, { recursive: true })
+  })
+  const bob = connect(guarded.url, { token: first })
+  await bob.set("a", 1)
+  token("revoke", "bob")
+  await until(() => bob.state === "closed", () => bob.state)
+  assert.equal(bob.error.closeCode, 4401)
+  const ann = connect(guarded.url, { token: async () => remaining.shift() })
+  assert.equal(await ann.get("a"), 1)
+  token("revoke", "ann")
+  await until(() => remaining.length === 0, () => "another token is asked for")
+  assert.equal(await ann.get("a"), 1)
+  ann.close()
+  const nobody = connect(guarded.url)
+  await until(() => nobody.state === "closed", () => nobody.state)
+  assert.equal(nobody.error.closeCode, 4401)
+})
