@@ -16,7 +16,13 @@ for script in .ci/run scripts/*.sh Tests/Outside/*/*.sh; do
 done
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; [ast.parse(open(name, encoding="utf-8").read(), name) for name in sys.argv[1:]]' \
-    Benchmarks/peers/*.py Tests/Outside/*.py Tests/Outside/*/*.py
+    Benchmarks/peers/*.py Tests/Outside/*.py Tests/Outside/*/*.py \
+    Clients/conformance/*.py Clients/python/tests/*.py Clients/python/src/*/*.py
+fi
+if command -v node >/dev/null; then
+  for module in Clients/javascript/*.js Clients/javascript/test/*.js; do
+    node --check "$module"
+  done
 fi
 if command -v cc >/dev/null; then
   cc -fsyntax-only -Wall -Wextra -Werror Benchmarks/peers/fanout.c

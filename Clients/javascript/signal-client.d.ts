@@ -13,7 +13,7 @@ export interface Options {
   timeout?: number
   /** Milliseconds after which a silent server is asked whether it is there; 20 000. */
   silence?: number
-  /** Milliseconds before the second attempt to connect, of which half is random; 500. It doubles with each further one. */
+  /** Milliseconds before the second attempt to connect, of which half is random; 500. It doubles with each one. */
   minDelay?: number
   /** The most that it grows to; 30 000. */
   maxDelay?: number
@@ -23,7 +23,7 @@ export interface Options {
   WebSocket?: new (url: string, protocol: string) => WebSocket
 }
 
-/** connecting: nothing is known yet. live. stale: what is shown was so when the connection was lost. closed: for good. */
+/** connecting: nothing is known yet. live. stale: it was so when the connection was lost. closed: for good. */
 export type State = "connecting" | "live" | "stale" | "closed"
 
 /** connecting and stale likewise; ended: it was cancelled, refused, had all it wanted, or the client is closed. */

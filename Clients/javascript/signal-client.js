@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A client of Signal Server; docs/protocol.md is the contract, and § and rules are its. Types are in signal-client.d.ts.
+// A client of Signal Server; docs/protocol.md is the contract, and § is its. Types are in signal-client.d.ts.
 
 export function connect(url, options) {
   return new Client(url, options)

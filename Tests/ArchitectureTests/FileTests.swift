@@ -51,6 +51,17 @@ struct FileTests {
     }
   }
 
+  @Test func `every file of the clients names its licence, and none is longer than 1000 lines`() {
+    let files = [".js", ".ts", ".py", ".toml"].flatMap { SourceTree.files(in: ["Clients"], endingWith: $0) }
+    #expect(files.count > 10)
+    for file in files {
+      // A program of its own names its interpreter first.
+      let line = file.lines[0].hasPrefix("#!") ? 1 : 0
+      #expect(file.lines[line].hasSuffix(" SPDX-License-Identifier: MIT"), "\(file)")
+      #expect(file.lines.count <= 1001, "\(file)")
+    }
+  }
+
   @Test func `every script names its licence and stops at the first error`() {
     let scripts =
       SourceTree.files(in: ["scripts", "Tests/Outside"], endingWith: ".sh")

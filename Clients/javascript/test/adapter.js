@@ -25,10 +25,12 @@ const commands = {
     const remaining = [...(tokens ?? [])]
     // The last one is given again and again.
     const next = () => (remaining.length > 1 ? remaining.shift() : remaining[0])
-    client = connect(url, { ...options, token: tokens ? async () => next() : token, onError: (e) => errors.push(e.code) })
+    const onError = (error) => errors.push(error.code)
+    client = connect(url, { ...options, token: tokens ? async () => next() : token, onError })
   },
   watch({ as, match, options }) {
-    const made = view(client.watch(match, options), (watch) => ({ values: Object.fromEntries(watch), leftOut: watch.leftOut }))
+    const show = (watch) => ({ values: Object.fromEntries(watch), leftOut: watch.leftOut })
+    const made = view(client.watch(match, options), show)
     made.feed.subscribe((_, changes) => made.told.push(...changes))
     views[as] = made
   },
@@ -60,7 +62,8 @@ const commands = {
   show() {
     const shown = Object.fromEntries(Object.entries(views).map(([name, { show }]) => [name, show()]))
     const { state, error } = client
-    process.stdout.write(`${JSON.stringify({ state, error: error?.code ?? null, closeCode: error?.closeCode, errors, views: shown, outcomes })}\n`)
+    const { code = null, closeCode } = error ?? {}
+    console.log(JSON.stringify({ state, error: code, closeCode, errors, views: shown, outcomes }))
   },
 }
 

@@ -9,8 +9,9 @@ import { fileURLToPath } from "node:url"
 const file = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 test("conformance", async (t) => {
-  const adapter = [process.execPath, ...process.execArgv.filter((flag) => !flag.startsWith("--test")), file("adapter.js")]
-  const play = spawn("python3", [file("../../conformance/play.py"), "--", ...adapter], { stdio: ["ignore", "pipe", "inherit"] })
+  const flags = process.execArgv.filter((flag) => !flag.startsWith("--test"))
+  const command = [file("../../conformance/play.py"), "--", process.execPath, ...flags, file("adapter.js")]
+  const play = spawn("python3", command, { stdio: ["ignore", "pipe", "inherit"] })
   const started = await Promise.race([once(play, "spawn").then(() => true), once(play, "error").then(() => false)])
   if (!started) return t.skip("python3, which plays the server, is missing")
   const ended = once(play, "close")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The client through cuts, silences, kills and restarts of a real server: what it shows must end as the store's state, and
-// nothing may be told twice. Every value is set once, so one that is told again is a fault. CUTS and SEED choose.
+// The client through cuts, silences, kills and restarts of a real server: what it shows must end as the store's state,
+// and nothing may be told twice. Every value is set once, so one that is told again is a fault. CUTS and SEED choose.
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { connect } from "../signal-client.js"
@@ -38,7 +38,8 @@ class Record {
       if (this.seen.has(`${path} ${value}`)) this.faults.push(`${path} was told to be ${value} twice`)
       this.seen.add(`${path} ${value}`)
       this.told.set(path, value)
-      if (!isFiltered && before !== undefined && oldValue !== before) this.faults.push(`${path} was ${before}, not ${oldValue}`)
+      const isTorn = !isFiltered && before !== undefined && oldValue !== before
+      if (isTorn) this.faults.push(`${path} was ${before}, not ${oldValue}`)
     } else if (!this.told.delete(path)) this.faults.push(`${type} of ${path}, which was not there`)
   }
 }
@@ -82,7 +83,8 @@ async function survive(keeps, t) {
         if (below(8) === 0) await server.request("DELETE", `/properties/${path()}`)
         else if (below(6) === 0) {
           const paths = new Set(Array.from({ length: 5 }, path))
-          await server.request("POST", "/transactions", { operations: [...paths].map((one) => ({ op: "set", path: one, value: ++next })) })
+          const operations = [...paths].map((one) => ({ op: "set", path: one, value: ++next }))
+          await server.request("POST", "/transactions", { operations })
         } else await server.request("PUT", `/properties/${path()}`, ++next)
       } catch {
         // The server is being killed, or the property was not there.
@@ -117,9 +119,10 @@ async function survive(keeps, t) {
   const wanted = sorted(Object.entries(store))
   const shown = () => ({
     all: sorted(all.watch), folded: sorted(all.told), paced: sorted(paced), iterated: sorted(iterated),
-    properties: sorted(properties.filter(({ value }) => value !== undefined).map(({ path: one, value }) => [one, value])),
+    properties: sorted(properties.map((one) => [one.path, one.value]).filter(([, value]) => value !== undefined)),
   })
-  await until(() => Object.values(shown()).every((text) => text === wanted), () => `${wanted}\n${JSON.stringify(shown(), null, 1)}`)
+  const isShown = () => Object.values(shown()).every((text) => text === wanted)
+  await until(isShown, () => `${wanted}\n${JSON.stringify(shown(), null, 1)}`)
   await until(() => sorted(odd.watch) === sorted(Object.entries(matching)), () => sorted(odd.watch))
   assert.equal(sorted(odd.told), sorted(odd.watch))
   assert.deepEqual(all.faults, [])

@@ -46,7 +46,7 @@ export class Server {
   get port() { return Number(new URL(this.url).port) }
 
   async request(method, target, body) {
-    const answer = await fetch(this.url + target, { method, body: body === undefined ? undefined : JSON.stringify(body) })
+    const answer = await fetch(this.url + target, { method, body: JSON.stringify(body) })
     if (!answer.ok) throw new Error(`${method} ${target}: ${answer.status} ${await answer.text()}`)
     return answer.status === 204 ? null : answer.text().then((text) => (text ? JSON.parse(text) : null))
   }

@@ -8,8 +8,8 @@ from typing import Any
 
 from signal_client import Change, Client, Message, SignalError, connect
 
-NAMES = {"ifMatch": "if_match", "ifNoneMatch": "if_none_match", "if": "if_", "maxRate": "max_rate", "oldValue": "old_value",
-         "minDelay": "min_delay", "maxDelay": "max_delay"}
+NAMES = {"ifMatch": "if_match", "ifNoneMatch": "if_none_match", "if": "if_", "maxRate": "max_rate",
+         "oldValue": "old_value", "minDelay": "min_delay", "maxDelay": "max_delay"}
 
 
 def arguments(options: dict[str, Any] | None) -> dict[str, Any]:

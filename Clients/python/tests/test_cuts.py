@@ -95,7 +95,8 @@ async def survive(keeps):
     try:
         async with connect(await proxy.listen(), min_delay=0.005, max_delay=0.04, timeout=0.2, silence=0.1,
                            on_error=errors.append) as client:
-            records = [Record(client.watch("a/**")), Record(client.watch("a/**", where="value % 2 == 1"), is_filtered=True)]
+            odds = client.watch("a/**", where="value % 2 == 1")
+            records = [Record(client.watch("a/**")), Record(odds, is_filtered=True)]
             paced = client.watch("a/**", max_rate=50)
             properties = [client.property(f"a/{number}") for number in range(40)]
             for member in properties:

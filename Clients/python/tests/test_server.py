@@ -54,8 +54,8 @@ async def test_set_get_delete(server, client):
     assert await client.get("kitchen/light") == {"on": False}
     await client.define("kitchen/fahrenheit", 'properties["kitchen/temperature"] * 1.8 + 32.0')
     assert await client.get("kitchen/fahrenheit") == pytest.approx(71.6)
-    result = await client.transaction([{"op": "set", "path": "a", "value": 1}, {"op": "delete", "path": "kitchen/light"}])
-    assert result.changed == 2
+    operations = [{"op": "set", "path": "a", "value": 1}, {"op": "delete", "path": "kitchen/light"}]
+    assert (await client.transaction(operations)).changed == 2
     await client.delete("a")
     assert await client.get("a") is None and await client.get("a", 7) == 7
     assert (await client.set("short", 1, ttl="60s")).expires
@@ -68,7 +68,8 @@ async def test_set_get_delete(server, client):
 
 @running
 async def test_watch(server, client):
-    await client.transaction([{"op": "set", "path": f"kitchen/{name}", "value": value} for name, value in [("a", 1), ("b", 25)]])
+    await client.set("kitchen/a", 1)
+    await client.set("kitchen/b", 25)
     watch = client.watch("kitchen/**", where="value > 20")
     changes = aiter(watch)
     first = await anext(changes)

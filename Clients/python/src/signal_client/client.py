@@ -46,13 +46,13 @@ def connect(
     - timeout: seconds for the reply to a command, and for the server to say who it is
     - silence: seconds after which a silent server is asked whether it is there
     - min_delay, max_delay: before another connection, the first and the longest; half of each is random
-    - on_error: called with what fails where nobody waits: a token that cannot be had, a property that cannot be held again
+    - on_error: called with what fails where nobody waits, such as a token that cannot be had
     """
     return Client(url, token, timeout, silence, min_delay, max_delay, on_error)
 
 
 class Client:
-    """Commands wait until there is a connection; watches are subscribed again on each one, and resume where they were."""
+    """Commands wait for a connection; watches are subscribed again on each one, and resume where they were."""
 
     def __init__(
         self,
@@ -156,8 +156,8 @@ class Client:
         # Without these an event cannot be folded.
         needed = None if fields is None else list(dict.fromkeys(["path", "value", "revision", *fields]))
         command = _present(
-            match=_patterns(match), where=where, initial=initial, exit=exit, oldValue=old_value, take=take, fields=needed,
-            pointer=pointer, bookmark=bookmark, delivery=delivery or None)
+            match=_patterns(match), where=where, initial=initial, exit=exit, oldValue=old_value, take=take,
+            fields=needed, pointer=pointer, bookmark=bookmark, delivery=delivery or None)
         return Watch(self, command)
 
     def listen(self, match: str | Sequence[str], *, where: str | None = None, initial: bool | None = None) -> Listener:
@@ -236,7 +236,7 @@ class Client:
         await self.request(command, timeout=timeout)
 
     async def on_disconnect(self, operations: Sequence[Mapping[str, Any]]) -> None:
-        """What the server does when the connection ends (§3.6); registered again on each new one, until it is replaced."""
+        """What the server does when the connection ends (§3.6); registered again on each new one, until replaced."""
         await self.request({"type": "onDisconnect", "operations": list(operations)})
         self._on_disconnect = list(operations)
 
@@ -247,7 +247,8 @@ class Client:
         return await future
 
     async def _set(
-        self, path: str, value: Any, options: Mapping[str, Any], settle: Callable[[Written | Exception], None] | None = None,
+        self, path: str, value: Any, options: Mapping[str, Any],
+        settle: Callable[[Written | Exception], None] | None = None,
     ) -> Written:
         self._held.pop(path, None)
         command = {"type": "set", "path": path, "value": value}

@@ -12,7 +12,7 @@ Outcome = Literal["refused", "unsent", "unknown"]
 class SignalError(Exception):
     """A failure with a `code`: one of §6 of the protocol, or `timeout`, `disconnected`, `closed` or `too_slow`.
 
-    `outcome` says what has become of a command: `refused`, and nothing was changed; `unsent`, it never got to the server;
+    `outcome` says what has become of a command: `refused`, and nothing was changed; `unsent`, it never got there;
     `unknown`, it may have been carried out. `problem` has everything that the server said (§2.6).
     """
 

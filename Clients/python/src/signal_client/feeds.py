@@ -221,8 +221,8 @@ class Watch(Feed[Change]):
 
     def _present(self) -> list[Change]:
         return [
-            Change({"type": "didSet", "path": path, "value": entry.value, "revision": entry.revision, "time": entry.time})
-            for path, entry in self._subscription.known.items()
+            Change({"type": "didSet", "path": path, "value": one.value, "revision": one.revision, "time": one.time})
+            for path, one in self._subscription.known.items()
         ]
 
     def _shortened(self, items: list[Change]) -> list[Change]:

@@ -172,7 +172,7 @@ class Subscription:
                 self.turn("ended")
 
     def _replace(self, epoch: str, *, is_whole: bool) -> None:
-        """A snapshot takes the place of what is known; one that `take` has cut says nothing of what it does not hold."""
+        """A snapshot takes the place of what is known; one cut by `take` says nothing of what it does not hold."""
         snapshot, self._snapshot = self._snapshot, None
         if snapshot is None:
             return
