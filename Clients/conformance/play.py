@@ -21,7 +21,7 @@ import sys
 import time
 
 HOST = "127.0.0.1"
-PATIENCE = 4.0
+PATIENCE = 10.0
 LIMITS = {"messageBytes": 2000, "subscriptions": 128, "patterns": 32, "filterBytes": 4096, "backlogBytes": 1048576,
           "conflatedBytes": 8388608}
 

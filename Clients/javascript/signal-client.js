@@ -28,8 +28,8 @@ function quiet(promise) {
   return promise
 }
 
-/** Functions in boxes, as the same one may be given twice. */
 class Listeners extends Set {
+  // In a box, as the same one may be given twice.
   listen(fn, ...greeting) {
     const box = [fn]
     this.add(box)
@@ -42,7 +42,7 @@ class Listeners extends Set {
   }
 }
 
-/** What a function of the program throws is its error, and must not stop the fold. */
+/** What a program's function throws is its own error, and must not stop the fold. */
 function invoke(fn, ...values) {
   try {
     fn?.(...values)
@@ -62,8 +62,6 @@ function advice(code) {
 
 /**
  * One subscription across all connections, and the fold of its events.
- *
- *     connecting ── ok ─▶ snapshot ── live ─▶ live ── lost ─▶ stale ── ok ─▶ missed, or reset ── live ─▶ live
  *
  * A snapshot is applied at its `live`, a transaction or a gap at its last event. So what is shown is the state of one
  * revision, and what a lost connection has cut is sent again as a whole.
@@ -257,7 +255,7 @@ class Watch extends Feed {
   [Symbol.iterator]() { return this.entries() }
   forEach(fn) { for (const [path, value] of this) fn(value, path, this) }
 
-  // The contract of Svelte's stores: whoever subscribes is called at once.
+  // As Svelte's stores: whoever subscribes is called at once.
   greeting() { return [this, []] }
   notify(listeners, changes) { listeners.call(this, changes) }
   present() { return [...this.subscription.known].map(([path, entry]) => ({ type: "didSet", path, ...entry })) }
@@ -349,7 +347,7 @@ class Property {
     }
     return quiet(promise.then(
       (reply) => {
-        // A reply is ahead of its event, and events of before may still be on their way.
+        // A reply is ahead of its event, and earlier events may still come.
         if (this.#group && !this.#group.has(reply.cursor)) this.#confirmed = { value, cursor: reply.cursor }
         settle(null)
         return reply
@@ -381,7 +379,6 @@ class Property {
   }
 }
 
-/** Properties that began to be watched in the same turn: they share a subscription. */
 class Group {
   #epoch
   #revision = -1
@@ -406,7 +403,6 @@ class Group {
     for (const property of this.members.values()) property.reached(epoch)
   }
 
-  /** Whether the events up to this cursor have come. */
   has(cursor) {
     const [epoch, revision] = cursor.split(".")
     return epoch === this.#epoch && revision <= this.#revision
@@ -426,8 +422,9 @@ class Client {
   #openedAt
   #heardAt = 0
   #timer
+  #timers = new Set()
   #epoch
-  #limits = {}
+  #messageBytes = Infinity
   #nextId = 1
   #waiting = new Set()
   #sent = new Map()
@@ -562,7 +559,7 @@ class Client {
   }
 
   async #open() {
-    // Takes the place of the socket until there is one, so that whoever closes meanwhile is noticed.
+    // Stands for the socket until there is one, so that a close meanwhile is noticed.
     let socket = (this.#socket = { close() {} })
     let token
     try {
@@ -597,14 +594,15 @@ class Client {
         else this.#receive(message)
       }
     }
-    // Node 20 has no close for a connection that did not open; elsewhere one follows, and says no more.
+    // In node 20 no close follows where a connection did not open; elsewhere it says no more.
     socket.onerror = () => { if (isCurrent() && !isOpen) this.#lost(1006) }
     socket.onclose = ({ code, reason }) => { if (isCurrent()) this.#lost(code, reason) }
   }
 
+  get #isRenewable() { return typeof this.#options.token === "function" }
+
   async #token() {
-    const { token } = this.#options
-    return typeof token === "function" ? token() : token
+    return this.#isRenewable ? this.#options.token() : this.#options.token
   }
 
   #prove(token, resolve) {
@@ -616,25 +614,37 @@ class Client {
         invoke(this.#options.onError, refusal)
         // Who somebody is, is said once for a connection. A refused token may be followed by a better one.
         if (refusal.code === "identity_mismatch") this.#abandon(4008)
-        else if (!this.#isReady) this.#abandon(typeof this.#options.token === "function" ? 1006 : 4401, refusal)
+        else if (!this.#isReady) this.#abandon(this.#isRenewable ? 1006 : 4401, refusal)
       },
     })
   }
 
-  async #renew() {
+  /** At half of what is left: no loop where tokens are short, and a failure has another chance. */
+  #renew(seconds) {
     const socket = this.#socket
-    if (typeof this.#options.token !== "function") return
-    try {
-      const token = await this.#token()
-      if (socket === this.#socket) this.#prove(token, () => {})
-    } catch (thrown) {
-      invoke(this.#options.onError, thrown)
-    }
+    if (!this.#isRenewable) return
+    this.#later(seconds * 500, async () => {
+      try {
+        const token = await this.#token()
+        if (socket === this.#socket) this.#prove(token, () => {})
+      } catch (thrown) {
+        invoke(this.#options.onError, thrown)
+        if (seconds > 1 && socket === this.#socket) this.#renew(seconds / 2)
+      }
+    })
+  }
+
+  #later(milliseconds, fn) {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      fn()
+    }, milliseconds)
+    this.#timers.add(timer)
   }
 
   #begin({ epoch, limits }) {
     this.#epoch = epoch
-    this.#limits = limits
+    this.#messageBytes = limits.messageBytes
     this.#openedAt = Date.now()
     this.#isReady = this.#hasBeenReady = true
     if (this.#onDisconnect.length > 0) this.#repeat({ type: "onDisconnect", operations: this.#onDisconnect })
@@ -667,7 +677,7 @@ class Client {
     const wasReady = this.#isReady
     this.#disconnect()
     let what = advice(code)
-    if (what === "token" && typeof this.#options.token !== "function") what = "never"
+    if (what === "token" && !this.#isRenewable) what = "never"
     if (what === "never") {
       const problem = { code: "closed", detail: `closed with ${code} ${reason ?? ""}`, closeCode: code }
       return this.#end(reason instanceof Error ? reason : new SignalError(problem))
@@ -690,7 +700,7 @@ class Client {
       const isServed = [401, 405, 503].includes(answer.status)
       if (problem.code && !isServed && !this.#hasBeenReady) this.#end(new SignalError(problem, "refused"))
     } catch {
-      // Nobody there, or a page of an origin that may not read the answer: all there is to do is to try again.
+      // Nobody there, or a page that may not read the answer: all there is to do is to try again.
     }
   }
 
@@ -701,7 +711,8 @@ class Client {
   }
 
   #disconnect() {
-    clearTimeout(this.#timer)
+    for (const timer of [this.#timer, ...this.#timers]) clearTimeout(timer)
+    this.#timers.clear()
     this.#socket = null
     this.#isReady = false
     this.#byId.clear()
@@ -743,11 +754,11 @@ class Client {
 
   #transmit(pending) {
     const text = `{"id":${this.#nextId},${(pending.text ?? JSON.stringify(pending.command)).slice(1)}`
-    const { messageBytes } = this.#limits
+    const limit = this.#messageBytes
     // The server would end the connection over it.
-    if (text.length * 3 > messageBytes && new TextEncoder().encode(text).length > messageBytes) {
+    if (text.length * 3 > limit && new TextEncoder().encode(text).length > limit) {
       clearTimeout(pending.timer)
-      return pending.reject(error("body_too_large", `the server takes ${messageBytes} bytes`, "unsent"))
+      return pending.reject(error("body_too_large", `the server takes ${limit} bytes`, "unsent"))
     }
     pending.id = this.#nextId
     this.#nextId += 1
@@ -755,7 +766,6 @@ class Client {
     this.#socket.send(text)
   }
 
-  /** Sends what nobody waits for. */
   #repeat(command) {
     const reject = (refusal) => { if (refusal.outcome === "refused") invoke(this.#options.onError, refusal) }
     this.#transmit({ command, resolve() {}, reject })
@@ -770,7 +780,7 @@ class Client {
       if (message.type === "ok") pending.resolve(message)
       else pending.reject(new SignalError(message.error, "refused"))
     } else if (message.type === "authExpires") {
-      this.#renew()
+      this.#renew(message.in)
     } else if (subscription) {
       subscription.receive(message, this.#epoch)
       if (message.type === "end") {
@@ -796,19 +806,16 @@ class Client {
     this.#transmit({
       command: subscription.begin(),
       resolve: (reply) => {
-        if (!this.#subscriptions.has(subscription)) return this.#unsubscribe(reply.subscription)
+        if (!this.#subscriptions.has(subscription)) return this.#unsubscribe(reply)
         this.#byId.set(reply.subscription, subscription)
         subscription.granted(reply)
       },
       reject: (refusal) => {
         if (refusal.outcome === "unknown" || !this.#subscriptions.has(subscription)) return
         if (refusal.temporary) {
-          const socket = this.#socket
-          const again = () => {
-            if (socket === this.#socket && this.#subscriptions.has(subscription)) this.#request(subscription)
-          }
-          setTimeout(again, this.#options.timeout)
-          return
+          return this.#later(this.#options.timeout, () => {
+            if (this.#subscriptions.has(subscription)) this.#request(subscription)
+          })
         }
         this.#subscriptions.delete(subscription)
         subscription.turn("ended", refusal)
@@ -817,7 +824,7 @@ class Client {
     })
   }
 
-  #unsubscribe(subscription) {
+  #unsubscribe({ subscription }) {
     this.#repeat({ type: "unsubscribe", subscription })
   }
 
@@ -827,7 +834,7 @@ class Client {
     for (const [id, other] of this.#byId) {
       if (other !== subscription) continue
       this.#byId.delete(id)
-      this.#unsubscribe(id)
+      this.#unsubscribe({ subscription: id })
     }
     this.#turn()
   }

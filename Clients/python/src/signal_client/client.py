@@ -435,15 +435,24 @@ class Client:
 
         self._transmit(Pending("auth", _text({"type": "auth", "token": token}), resolve, reject))
 
-    async def _renew(self) -> None:
+    async def _renew(self, seconds: float) -> None:
+        """At half of what is left: a short token is not asked for again and again, and a failure has another chance."""
         outgoing = self._outgoing
-        try:
-            token = await self._proof()
-        except Exception as error:
-            self._report(error)
+        while True:
+            await asyncio.sleep(seconds / 2)
+            if outgoing is not self._outgoing:
+                return
+            try:
+                token = await self._proof()
+            except Exception as error:
+                self._report(error)
+                seconds /= 2
+                if seconds < 0.5:
+                    return
+                continue
+            if token and outgoing is self._outgoing:
+                self._prove(token, lambda _: None)
             return
-        if token and outgoing is self._outgoing and self._is_ready:
-            self._prove(token, lambda _: None)
 
     def _keep(self, task: asyncio.Task[None]) -> None:
         """Holds on to a task that nobody awaits; the loop has weak references only."""
@@ -567,7 +576,7 @@ class Client:
                     pending.reject(SignalError(message["error"], "refused"))
         elif kind == "authExpires":
             if callable(self._token):
-                self._keep(asyncio.create_task(self._renew()))
+                self._keep(asyncio.create_task(self._renew(message["in"])))
         elif subscription := self._by_id.get(message.get("subscription", 0)):
             subscription.receive(message, self._epoch)
             if kind == "end":
