@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Plays scenarios.json against a client: a scripted server on one side, an adapter that drives the client on the other.
 
-    python3 Clients/conformance/play.py [--only NAME] -- python3 Clients/python/tests/adapter.py
+    play.py [--only NAME] -- node --experimental-websocket Clients/javascript/test/adapter.js
 
 README.md beside this says what an adapter has to do. One line is printed for each scenario, `ok` or `not ok` with the
 step that failed; the exit code is 1 when one did. Needs nothing but Python 3.11.

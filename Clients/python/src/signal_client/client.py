@@ -375,7 +375,7 @@ class Client:
             if receiving.done():
                 receiving.result()
             is_abandoned = self._abandoned.done()
-            return self._abandoned.result() if is_abandoned else (socket.close_code or 1006, None)
+            return self._abandoned.result() if is_abandoned else (socket.protocol.close_code or 1006, None)
         finally:
             for task in (receiving, *others):
                 task.cancel()
