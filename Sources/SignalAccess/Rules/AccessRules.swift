@@ -70,7 +70,7 @@ package enum AccessOperation: String, CaseIterable, Sendable {
   }
 
   /// Whether it reads what is there, so that a condition on the value is a filter.
-  var isReading: Bool {
+  package var isReading: Bool {
     switch self {
     case .get, .list, .watch, .listen: true
     case .set, .delete, .define, .send, .timer, .demand: false

@@ -8,8 +8,8 @@ package import SignalStore
 /// Two audiences are equal when they see the same by the same conditions: one judgement of a change serves all of
 /// them. Immutable.
 package final class Audience: Hashable, Sendable {
-  private let allow: [RuleTerm]
-  private let deny: [RuleTerm]
+  let allow: [RuleTerm]
+  let deny: [RuleTerm]
   /// The conditions in a form in which equal ones are equal.
   private let key: [UInt8]
 

@@ -66,8 +66,8 @@ package final class Rights {
   package let identity: Identity?
   /// Whether everything is allowed.
   package let isAdministrator: Bool
-  private let policy: AccessPolicy
-  private let known: [Int: CELValue]
+  let policy: AccessPolicy
+  let known: [Int: CELValue]
   private var terms: [AccessOperation: Terms] = [:]
 
   package init(_ policy: AccessPolicy, _ identity: Identity?, _ request: RequestFacts? = nil) {

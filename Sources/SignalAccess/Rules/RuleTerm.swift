@@ -81,8 +81,8 @@ struct RuleTerm: Sendable {
   let usesSegments: Bool
   /// Whether the condition depends on what was there before.
   let usesOld: Bool
-  private let capturePlaces: [CapturePattern.Place]
-  private let identity: Identity?
+  let capturePlaces: [CapturePattern.Place]
+  let identity: Identity?
 
   init(
     _ rule: CompiledRule, pattern: PathPattern, _ program: Program?, key: [UInt8], identity: Identity?

@@ -162,6 +162,7 @@ final class LiveAPI: RequestHandler {
       return try listProperties(head, &response, responder, as: caller, on: loop)
     case (.transactions, .post): try transact(head, body, &response, as: caller)
     case (.explain, .post): return try explain(head, body, &response, responder, as: caller, on: loop)
+    case (.access, .post): try explainAccess(head, body, &response, as: caller)
     case (.events, .get), (.events, .head): return try openEvents(head, &response, as: caller, on: loop)
     case (.tickets, .post): try issueTicket(head, body, &response, to: caller)
     case (.me, .get), (.me, .head): try tellIdentity(head, &response, of: identity)
@@ -305,7 +306,7 @@ private enum Route {
   case signal(ByteView)
   case timer(ByteView)
   case history(ByteView)
-  case list, timers, transactions, events, explain, tickets, me, live, ready
+  case list, timers, transactions, events, explain, access, tickets, me, live, ready
   case description(InterfaceDescription)
   /// The server as a whole: `OPTIONS *`.
   case server
@@ -329,7 +330,7 @@ private enum Route {
   private static var fixed: [(path: StaticString, route: Route)] {
     [
       ("/properties", .list), ("/timers", .timers), ("/transactions", .transactions), ("/events", .events),
-      ("/expressions/explain", .explain), ("/auth/tickets", .tickets), ("/auth/me", .me),
+      ("/expressions/explain", .explain), ("/access/explain", .access), ("/auth/tickets", .tickets), ("/auth/me", .me),
       ("/health/live", .live), ("/health/ready", .ready),
       ("/openapi.yaml", .description(.openAPI)), ("/asyncapi.yaml", .description(.asyncAPI)),
       ("/messages.schema.json", .description(.messages)),
@@ -340,7 +341,7 @@ private enum Route {
     switch self {
     case .property: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
     case .timer: "GET, HEAD, PUT, DELETE, OPTIONS"
-    case .signal, .transactions, .explain, .tickets: "POST, OPTIONS"
+    case .signal, .transactions, .explain, .access, .tickets: "POST, OPTIONS"
     case .history, .list, .timers, .events, .me, .live, .ready, .description: "GET, HEAD, OPTIONS"
     case .server: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
     }
@@ -349,7 +350,7 @@ private enum Route {
   /// Whether its answers depend on the state of the store: probes have to be answered when nothing can be written.
   var tellsOfStore: Bool {
     switch self {
-    case .property, .signal, .timer, .timers, .list, .transactions, .explain, .events: true
+    case .property, .signal, .timer, .timers, .list, .transactions, .explain, .access, .events: true
     // History answers determine themselves on which record they depend.
     case .history, .tickets, .me, .description, .live, .ready, .server: false
     }

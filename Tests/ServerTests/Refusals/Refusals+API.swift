@@ -80,6 +80,12 @@ extension Refusal {
     .request("explain: \(rule)", "POST", "/expressions/explain", status, code, body: body)
   }
 
+  private static func access(
+    _ rule: String, _ body: String, _ status: Int = 400, _ code: String = "bad_message"
+  ) -> Refusal {
+    .request("access: \(rule)", "POST", "/access/explain", status, code, body: body)
+  }
+
   /// One digit more than a number may have.
   private static let digits = String(repeating: "7", count: 1001)
 
@@ -460,6 +466,33 @@ extension Refusal {
     explain("no pattern", #"{"where":"true","match":"a//b"}"#, 400, "bad_pattern"),
     .request("explain: a parameter", "POST", "/expressions/explain?x=1", 400, "unknown_parameter", body: "{}"),
     .request("explain: GET", "GET", "/expressions/explain", 405, "method_not_allowed"),
+
+    // §10.5
+    access("no JSON", "get a", 400, "bad_json"), access("no object", "[]"), access("nothing", "{}"),
+    access("no operation", #"{"path":"a"}"#), access("no path", #"{"operation":"get"}"#),
+    access("no pattern", #"{"operation":"watch"}"#),
+    access("an unknown operation", #"{"operation":"read","path":"a"}"#),
+    access("an operation that is no text", #"{"operation":1,"path":"a"}"#),
+    access("an unknown member", #"{"operation":"get","path":"a","user":"ann"}"#, 400, "unknown_member"),
+    access("no value to set", #"{"operation":"set","path":"a"}"#),
+    access("no message to send", #"{"operation":"send","path":"a"}"#),
+    access("a value to delete", #"{"operation":"delete","path":"a","value":1}"#),
+    access("a path that is none", #"{"operation":"get","path":"a//b"}"#, 400, "bad_path"),
+    access("a pattern for get", #"{"operation":"get","path":"a/*"}"#, 400, "bad_path"),
+    access("a pattern that is none", #"{"operation":"watch","path":"a//b"}"#, 400, "bad_pattern"),
+    access("somebody who cannot be", #"{"as":{"kind":"ghost"},"operation":"get","path":"a"}"#),
+    access("somebody who is no object", #"{"as":"ann","operation":"get","path":"a"}"#),
+    access("a request that is none", #"{"request":1,"operation":"get","path":"a"}"#),
+    access(
+      "a request with an unknown member", #"{"request":{"host":"x"},"operation":"get","path":"a"}"#, 400,
+      "unknown_member"),
+    access(
+      "a value over the limit", #"{"operation":"set","path":"a","value":"\#(long)x"}"#, 413, "body_too_large"),
+    .request("access: a parameter", "POST", "/access/explain?x=1", 400, "unknown_parameter", body: "{}"),
+    .request("access: GET", "GET", "/access/explain", 405, "method_not_allowed"),
+    .request(
+      "access: compressed", "POST", "/access/explain", 415, "unsupported_encoding", fields: "Content-Encoding: gzip",
+      body: "{}"),
   ]
 
   /// Handshakes that are refused; the connection stays one of HTTP.
