@@ -7,7 +7,7 @@ import SignalStore
 ///
 /// A template and no computed key: so it is known which properties decide about which.
 struct PathTemplate: Equatable, Sendable {
-  private enum Part: Equatable, Sendable {
+  enum Part: Equatable, Sendable {
     case text(String)
     case capture(Int)
     /// A claim, by the names that lead to it.
@@ -15,7 +15,7 @@ struct PathTemplate: Equatable, Sendable {
   }
 
   /// The parts of each segment.
-  private let segments: [Part]
+  let segments: [Part]
   private let limits: PathLimits
 
   /// Parses a template.

@@ -19,6 +19,8 @@ struct YAMLNode: Equatable, Sendable {
   }
 
   let content: Content
+  /// Whether it is a scalar without quotes, which JSON would have read as a number or a bool if it is one.
+  let isPlain: Bool
   /// Counted from one, like `column`.
   let line: Int
   let column: Int
@@ -52,6 +54,7 @@ struct YAMLNode: Equatable, Sendable {
     guard depth <= Self.depthLimit else {
       throw YAMLError(message: "groups and lists are nested more than \(Self.depthLimit) deep", line: line)
     }
+    if case .scalar(_, isPlain: true) = event.kind { isPlain = true } else { isPlain = false }
     switch event.kind {
     case .scalar(let text, let isPlain):
       content = isPlain && ["", "~", "null", "Null", "NULL"].contains(text) ? .nothing : .scalar(text)
