@@ -3,7 +3,7 @@ import JSON
 import SignalAccess
 import SignalStore
 
-/// What `POST /access/explain` asks (`docs/protocol.md` §10.5).
+/// What `POST /access/explain` asks (`docs/protocol.md` §10.6).
 struct AccessQuestion {
   /// About whom.
   enum Subject {

@@ -2,7 +2,7 @@
 import JSON
 import SignalAccess
 
-/// Explains what the access rules decide: `POST /access/explain` (`docs/protocol.md` §10.5).
+/// Explains what the access rules decide: `POST /access/explain` (`docs/protocol.md` §10.6).
 extension LiveAPI {
   func explainAccess(
     _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller

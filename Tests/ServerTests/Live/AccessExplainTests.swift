@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `POST /access/explain`: what is decided, told to those who may know it.
-@Suite("Access, explaining over HTTP (§10.5)") struct AccessExplainTests {
+@Suite("Access, explaining over HTTP (§10.6)") struct AccessExplainTests {
   private let server: TokenServer
   private let ann: String
   private let admin: String

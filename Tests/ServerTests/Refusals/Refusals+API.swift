@@ -467,7 +467,7 @@ extension Refusal {
     .request("explain: a parameter", "POST", "/expressions/explain?x=1", 400, "unknown_parameter", body: "{}"),
     .request("explain: GET", "GET", "/expressions/explain", 405, "method_not_allowed"),
 
-    // §10.5
+    // §10.6
     access("no JSON", "get a", 400, "bad_json"), access("no object", "[]"), access("nothing", "{}"),
     access("no operation", #"{"path":"a"}"#), access("no path", #"{"operation":"get"}"#),
     access("no pattern", #"{"operation":"watch"}"#),
