@@ -19,7 +19,7 @@ final class Connection: LoopMember {
   private var isDirty = false
   private var isServing = false
   /// The socket's buffer is full; a write edge will follow.
-  private var isFull = false
+  private(set) var isFull = false
   /// The session is notified once when all output has been sent.
   var tellsWhenSent = false
   /// The session has seen all of `input` and needs more bytes after it; false while it is held back.

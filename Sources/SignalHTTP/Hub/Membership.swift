@@ -5,8 +5,10 @@ import SignalStore
 protocol Outlet: AnyObject {
   /// Bytes that may be pending while the socket takes no output.
   var highWaterMark: Int { get }
-  /// Whether the socket takes no output at the moment.
+  /// Whether output has to wait: for the socket, or until what it tells is durable.
   var isBlocked: Bool { get }
+  /// Whether the socket takes no output at the moment.
+  var isFull: Bool { get }
   /// Bytes that are pending.
   var backlog: Int { get }
   /// Sends bytes; drops them when it is closed.
@@ -14,6 +16,8 @@ protocol Outlet: AnyObject {
 }
 
 extension Outlet {
+  var isFull: Bool { isBlocked }
+
   func send(_ frames: Frames, on loop: isolated EventLoop) {
     send(frames.first, on: loop)
     for piece in frames.rest { send(piece, on: loop) }
@@ -287,7 +291,8 @@ final class Membership {
   }
 
   func waitForRoom() {
-    fellBehindBySlowness = true
+    // Where the newest alone is wanted, what waits for the disk is left out because of that, and not by the client.
+    if outlet.isFull || mode != .latest && !group.isPaced { fellBehindBySlowness = true }
     subscriber.waitsForRoom()
   }
 

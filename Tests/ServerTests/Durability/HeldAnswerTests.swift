@@ -71,6 +71,24 @@ struct HeldAnswerTests {
     }
   }
 
+  @Test(arguments: [#"{"mode":"latest"}"#, #"{"mode":"latest","maxRate":1000}"#])
+  func `what is left out while the disk is awaited is not for slowness of the client`(delivery: String) throws {
+    let client = try LiveClient(server)
+    _ = try client.subscribe(#""match":"a","delivery":\#(delivery)"#)
+    for number in 1...3 { try store.set("a", "\(number)") }
+    try client.send(#"{"id":1,"type":"set","path":"b","value":1}"#)
+    try awaitRecords(4)
+    // The events can be told now, and nothing is sent before the reply behind which they stand.
+    for record in 1...3 {
+      store.announce(through: UInt64(record))
+      for _ in 1...4 { _ = try server.connect().request("GET", "/health/ready") }
+    }
+    store.announce(through: 4)
+    let messages = try client.next { $0.type == "didSet" && $0.raw("value") == "3" }
+    let gaps = messages.compactMap { $0.type == "gap" ? $0.string("reason") : nil }
+    #expect(gaps == ["paced"], "\(messages)")
+  }
+
   @Test func `replies on a WebSocket keep their order, and events wait behind them`() throws {
     let client = try LiveClient(server)
     _ = try client.subscribe(#""match":"a""#)

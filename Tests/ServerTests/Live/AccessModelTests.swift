@@ -374,7 +374,7 @@ private final class AccessModel {
     if let cursor = watcher.cursor {
       // What was missed is judged by the rules of now.
       let isDecided =
-        rules.usesMembers && watcher.person?.role != "admin" && watcher.covers("rooms/r1/topic")
+        rules.usesMembers && watcher.person.map { $0.role != "admin" } == true && watcher.covers("rooms/r1/topic")
       for (path, new, old) in history[(isDecided ? undecided : 0)...].suffix(100) where watcher.covers(path) {
         for value in [new, old].compactMap(\.self) where rules.reads(watcher.person, path, value, state) {
           watcher.allowed.insert(value.number)
