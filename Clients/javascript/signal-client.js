@@ -72,6 +72,7 @@ class Subscription {
   leftOut = 0
   #cursor
   #audience
+  #offered
   #snapshot
   #unit
 
@@ -87,7 +88,7 @@ class Subscription {
   }
 
   granted({ audience, recovered }) {
-    this.#audience = audience
+    this.#offered = audience
     if (recovered === undefined && this.command.initial !== false) this.#snapshot = new Map()
   }
 
@@ -116,6 +117,7 @@ class Subscription {
         if (!event.more) this.#finish(event.to, epoch)
         break
       case "reset":
+        this.#offered = event.audience ?? this.#offered
         this.#snapshot = new Map()
         this.#unit = []
         break
@@ -172,7 +174,10 @@ class Subscription {
 
   #reach(revision, epoch) {
     // Signals have no cursor, although their `live` has a revision; nor has an `end` in the midst of a snapshot.
-    if (this.command.match && revision !== undefined) this.#cursor = `${epoch}.${revision}`
+    if (this.command.match && revision !== undefined) {
+      this.#cursor = `${epoch}.${revision}`
+      this.#audience = this.#offered
+    }
     this.owner.reached?.(revision, epoch)
   }
 

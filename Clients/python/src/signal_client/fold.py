@@ -118,7 +118,9 @@ class Subscription:
         self.known: dict[str, Entry] = {}
         self.left_out = 0
         self._cursor: str | None = None
+        # The audience goes with the cursor: what is offered counts from the end of the snapshot on.
         self._audience: str | None = None
+        self._offered: str | None = None
         self._snapshot: dict[str, Event] | None = None
         self._unit: list[Event] = []
 
@@ -134,7 +136,7 @@ class Subscription:
         return command
 
     def granted(self, reply: Event) -> None:
-        self._audience = reply.get("audience")
+        self._offered = reply.get("audience")
         if "recovered" not in reply and self.command.get("initial", True):
             self._snapshot = {}
 
@@ -156,6 +158,7 @@ class Subscription:
                 if not event.get("more"):
                     self._finish(event["to"], epoch)
             case "reset":
+                self._offered = event.get("audience", self._offered)
                 self._snapshot = {}
                 self._unit = []
             case "live":
@@ -212,6 +215,7 @@ class Subscription:
         # Signals have no cursor, although their `live` has a revision; nor has an `end` in the midst of a snapshot.
         if "match" in self.command and revision is not None:
             self._cursor = f"{epoch}.{revision}"
+            self._audience = self._offered
         self.owner.reached(revision, epoch)
 
     def _keep(self, event: Event, epoch: str) -> None:
