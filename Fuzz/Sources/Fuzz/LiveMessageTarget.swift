@@ -186,6 +186,9 @@ private struct CommandFacts: Equatable {
     case .hello(let batch):
       name = "hello"
       flags = [batch]
+    case .authenticate(let token):
+      name = "auth"
+      texts = [token]
     case .ping:
       name = "ping"
     }
