@@ -2,8 +2,8 @@
 import COpenSSL
 
 /// A public key of libcrypto, used by several threads.
+// Unchecked: nothing changes a key once it is made, and checking a signature uses a context of its own.
 @safe final class PublicKey: @unchecked Sendable {
-  // Nothing changes a key once it is made, and checking a signature uses a context of its own.
   private let key: OpaquePointer
 
   /// Takes the key over.

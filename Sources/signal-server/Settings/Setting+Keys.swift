@@ -6,31 +6,14 @@ extension Setting {
   static func keys(
     _ name: String, _ field: Field<[AuthenticationSettings.KeySource]>, _ summary: String
   ) -> Setting {
-    Setting(
-      name: name, expected: "a list of keys such as \"ES256 idp.pem\", jwks.json or https://idp.example/jwks",
-      summary: summary, isList: true,
-      assign: { texts, settings in
-        var keys: [AuthenticationSettings.KeySource] = []
-        for text in texts {
-          guard let key = AuthenticationSettings.KeySource(text) else { return false }
-          keys.append(key)
-        }
-        guard keys.count <= AuthenticationSettings.mostKeys else { return false }
-        settings[keyPath: field] = keys
-        return true
+    list(
+      name, field, atMost: AuthenticationSettings.mostKeys,
+      expected: "a list of keys such as \"ES256 idp.pem\", jwks.json or https://idp.example/jwks", summary,
+      read: { AuthenticationSettings.KeySource($0) },
+      readGroup: { group, name, groups throws(ConfigurationError) in
+        try AuthenticationSettings.KeySource(group, name, groups)
       },
-      assignGroups: { groups, settings throws(ConfigurationError) in
-        guard groups.items.count <= AuthenticationSettings.mostKeys else {
-          let rule = "has at most \(AuthenticationSettings.mostKeys) of them"
-          throw .contradiction(name, groups.source(groups.line), rule: rule)
-        }
-        var keys: [AuthenticationSettings.KeySource] = []
-        for (index, group) in groups.items.enumerated() {
-          keys.append(try AuthenticationSettings.KeySource(group, "\(name)[\(index)]", groups))
-        }
-        settings[keyPath: field] = keys
-      },
-      texts: { $0[keyPath: field].map(\.text) }, copy: { $1[keyPath: field] = $0[keyPath: field] })
+      write: { $0.text })
   }
 }
 

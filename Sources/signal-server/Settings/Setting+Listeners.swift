@@ -4,31 +4,12 @@ import SignalHTTP
 extension Setting {
   /// Where to listen: URLs on one line, or groups in the file, which say more.
   static func listeners(_ name: String, _ field: Field<[ListenerConfiguration]>, _ summary: String) -> Setting {
-    Setting(
-      name: name, expected: "a list of URLs such as http://127.0.0.1:8080 or unix:/run/signal/socket",
-      summary: summary, isList: true,
-      assign: { texts, settings in
-        var listeners: [ListenerConfiguration] = []
-        for text in texts {
-          guard let endpoint = try? Endpoint(text, lowestPort: 0) else { return false }
-          listeners.append(ListenerConfiguration(endpoint))
-        }
-        guard listeners.count <= ServerConfiguration.mostListeners else { return false }
-        settings[keyPath: field] = listeners
-        return true
-      },
-      assignGroups: { groups, settings throws(ConfigurationError) in
-        guard groups.items.count <= ServerConfiguration.mostListeners else {
-          let rule = "has at most \(ServerConfiguration.mostListeners) of them"
-          throw .contradiction(name, groups.source(groups.line), rule: rule)
-        }
-        var listeners: [ListenerConfiguration] = []
-        for (index, group) in groups.items.enumerated() {
-          listeners.append(try ListenerConfiguration(group, "\(name)[\(index)]", groups))
-        }
-        settings[keyPath: field] = listeners
-      },
-      texts: { $0[keyPath: field].map(\.text) }, copy: { $1[keyPath: field] = $0[keyPath: field] })
+    list(
+      name, field, atMost: ServerConfiguration.mostListeners,
+      expected: "a list of URLs such as http://127.0.0.1:8080 or unix:/run/signal/socket", summary,
+      read: { text in (try? Endpoint(text, lowestPort: 0)).map { ListenerConfiguration($0) } },
+      readGroup: { group, name, groups throws(ConfigurationError) in try ListenerConfiguration(group, name, groups) },
+      write: { $0.text })
   }
 }
 

@@ -258,6 +258,42 @@ extension Setting {
   }
 }
 
+extension Setting {
+  /// A list of items, each of one word on one line, or a group in the file, which can say more.
+  ///
+  /// - Parameters:
+  ///   - count: The maximum number of items.
+  ///   - read: Reads a word; nil when it is not one of an item.
+  ///   - readGroup: Reads a group, of which the name is given for errors.
+  static func list<Item: Sendable>(
+    _ name: String, _ field: Field<[Item]>, atMost count: Int, expected: String, _ summary: String,
+    read: @escaping @Sendable (String) -> Item?,
+    readGroup:
+      @escaping @Sendable (SettingsFile.Group, String, SettingsFile.Groups) throws(ConfigurationError) -> Item,
+    write: @escaping @Sendable (Item) -> String
+  ) -> Setting {
+    Setting(
+      name: name, expected: expected, summary: summary, isList: true,
+      assign: { texts, settings in
+        let items = texts.compactMap { read($0) }
+        guard items.count == texts.count, items.count <= count else { return false }
+        settings[keyPath: field] = items
+        return true
+      },
+      assignGroups: { groups, settings throws(ConfigurationError) in
+        guard groups.items.count <= count else {
+          throw .contradiction(name, groups.source(groups.line), rule: "has at most \(count) of them")
+        }
+        var items: [Item] = []
+        for (index, group) in groups.items.enumerated() {
+          items.append(try readGroup(group, "\(name)[\(index)]", groups))
+        }
+        settings[keyPath: field] = items
+      },
+      texts: { $0[keyPath: field].map { write($0) } }, copy: { $1[keyPath: field] = $0[keyPath: field] })
+  }
+}
+
 extension Optional where Wrapped: Comparable {
   /// The value when it lies in the range.
   fileprivate func within(_ range: ClosedRange<Wrapped>) -> Wrapped? { flatMap { range.contains($0) ? $0 : nil } }
