@@ -7,13 +7,21 @@ extension LiveAPI {
   func read(_ encoded: ByteView, as caller: Caller) throws(APIError) -> (value: StoredValue?, revision: Revision) {
     // A path without escapes is looked up as it is: nothing is allocated, and an invalid path is simply not found.
     if encoded.firstIndex(of: UInt8(ascii: "%")) == nil {
-      let (value, revision) = try problem { () throws(Problem) in
-        try encoded.withSpan { bytes throws(Problem) in try service.commands.read(bytes: bytes, as: caller) }
-      }
-      if value != nil { return (value, revision) }
+      let found = try encoded.withSpan { bytes throws(APIError) in try read(bytes: bytes, as: caller) }
+      if found.value != nil { return found }
     }
     let path = try propertyPath(encoded)
-    return try problem { () throws(Problem) in try service.commands.read(bytes: path.bytes.span, as: caller) }
+    return try read(bytes: path.bytes.span, as: caller)
+  }
+
+  private func read(
+    bytes: Span<UInt8>, as caller: Caller
+  ) throws(APIError) -> (value: StoredValue?, revision: Revision) {
+    do throws(Problem) {
+      return try service.commands.read(bytes: bytes, as: caller)
+    } catch {
+      throw .problem(error)
+    }
   }
 
   func propertyPath(_ encoded: ByteView) throws(APIError) -> PropertyPath {
@@ -145,7 +153,7 @@ extension LiveAPI {
   ) {
     response.field("ETag") { appendEntityTag(of: stored, coding, to: &$0) }
     appendCacheControl(&response)
-    response.field("Last-Modified") { HTTPDate(secondsSinceEpoch: stored.time.seconds).append(to: &$0) }
+    response.field("Last-Modified", HTTPDate(secondsSinceEpoch: stored.time.seconds))
     if let expires = stored.expires { response.field("Signal-Expires") { expires.write(to: &$0) } }
     appendRevision(revision, &response)
   }

@@ -39,11 +39,12 @@ final class HTTPService {
 ///                            ├─ event stream: its session takes over, until the last chunk ──▶ head …
 ///                            └─ upgrade: another session takes over
 final class HTTPSession: Session {
+  /// What most requests never come to is kept apart, so that asking for the phase costs a word.
   private enum Phase {
     case head
     /// The head is kept until its body is complete.
-    case body(HTTPRequest, BodyCollector)
-    case waiting(Awaited)
+    indirect case body(HTTPRequest, BodyCollector)
+    indirect case waiting(Awaited)
   }
 
   /// A request whose answer comes later.
@@ -215,7 +216,7 @@ final class HTTPSession: Session {
     var response = ResponseWriter(
       appendingTo: consume lent, for: head, mayKeepAlive: !loop.isDraining && !isRefusing,
       isSecured: client.isSecured, service.clock,
-      coding: ContentCoding(for: head, of: client, service.limits, on: loop))
+      coding: ContentCoding(for: head, of: client, service.limits.compression, on: loop))
     defer { output = response.output }
     if isRefusing {
       response.refuse(

@@ -26,7 +26,7 @@ final class PeerListener: Sendable {
 /// The client of a connection or of a request, and how it comes to the server.
 ///
 /// Usually the other end of the socket. Where a trusted proxy says, by the PROXY protocol or in `Forwarded` and its
-/// like, who its own peer is, it is that one (``TrustedProxies``). Passing it on costs a few words and two references.
+/// like, who its own peer is, it is that one (``TrustedProxies``). Passing it on costs one reference.
 public struct Peer: Sendable, Hashable, CustomStringConvertible {
   /// Who is at the other end of a unix socket, as the system tells it.
   public struct Credentials: Sendable, Hashable {
@@ -36,30 +36,35 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
     public let process: Int32
   }
 
-  private let numeric: PeerAddress
-  private let entry: PeerListener
-  private let shown: ShownCertificate?
-  /// Whether it speaks `https`: to this server or, as a trusted proxy says, to that proxy.
-  public let isSecured: Bool
-  /// Whether a trusted proxy that speaks HTTP is between, which has named it; TLS then ends there at the latest.
-  public let isForwarded: Bool
+  /// What is known of it: one object, so that a peer is copied with each request as one reference.
+  private final class Facts: Sendable {
+    let numeric: PeerAddress
+    let entry: PeerListener
+    let certificate: ClientCertificate?
+    let isSecured: Bool
+    let isForwarded: Bool
 
-  /// A certificate apart from the rest: most peers have none, and it has many words.
-  private final class ShownCertificate: Sendable {
-    let certificate: ClientCertificate
-
-    init(_ certificate: ClientCertificate) { self.certificate = certificate }
+    init(
+      _ numeric: PeerAddress, _ entry: PeerListener, _ certificate: ClientCertificate?, isSecured: Bool,
+      isForwarded: Bool
+    ) {
+      self.numeric = numeric
+      self.entry = entry
+      self.certificate = certificate
+      self.isSecured = isSecured
+      self.isForwarded = isForwarded
+    }
   }
 
+  private let facts: Facts
+  private var numeric: PeerAddress { facts.numeric }
+  private var entry: PeerListener { facts.entry }
+
   private init(
-    _ numeric: PeerAddress, _ entry: PeerListener, _ shown: ShownCertificate? = nil, isSecured: Bool,
+    _ numeric: PeerAddress, _ entry: PeerListener, _ certificate: ClientCertificate? = nil, isSecured: Bool,
     isForwarded: Bool = false
   ) {
-    self.numeric = numeric
-    self.entry = entry
-    self.shown = shown
-    self.isSecured = isSecured
-    self.isForwarded = isForwarded
+    facts = Facts(numeric, entry, certificate, isSecured: isSecured, isForwarded: isForwarded)
   }
 
   /// The other end of an accepted socket.
@@ -72,7 +77,7 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
 
   /// The same with the certificate that it has shown.
   func showing(_ certificate: ClientCertificate) -> Peer {
-    Peer(numeric, entry, ShownCertificate(certificate), isSecured: isSecured, isForwarded: isForwarded)
+    Peer(numeric, entry, certificate, isSecured: isSecured, isForwarded: isForwarded)
   }
 
   /// The client that this peer, a trusted proxy, names in a request.
@@ -99,6 +104,11 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// Whether it speaks `https`: to this server or, as a trusted proxy says, to that proxy.
+  public var isSecured: Bool { facts.isSecured }
+  /// Whether a trusted proxy that speaks HTTP is between, which has named it; TLS then ends there at the latest.
+  public var isForwarded: Bool { facts.isForwarded }
+
   /// The listener that accepted the connection.
   public var listener: ListenerID { entry.id }
 
@@ -119,7 +129,7 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
 
   /// The certificate that it has shown to this server, verified; nil when it has shown none, and for whom a proxy that
   /// speaks HTTP has named.
-  public var certificate: ClientCertificate? { shown?.certificate }
+  public var certificate: ClientCertificate? { facts.certificate }
 
   /// Whether it is on a network, even if only that of this machine.
   var isRemote: Bool { !numeric.isUnix }
@@ -136,8 +146,9 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
 
   /// Whether all that is known of both is the same.
   public static func == (a: Peer, b: Peer) -> Bool {
-    a.numeric == b.numeric && a.listener == b.listener && a.isSecured == b.isSecured && a.isForwarded == b.isForwarded
-      && a.certificate == b.certificate
+    a.facts === b.facts
+      || a.numeric == b.numeric && a.listener == b.listener && a.isSecured == b.isSecured
+        && a.isForwarded == b.isForwarded && a.certificate == b.certificate
   }
 
   /// Hashes the address and the listener.

@@ -8,10 +8,10 @@ struct ContentCoding {
   private(set) var takesGzip: Bool
 
   /// nil when nothing is compressed for this client.
-  init?(for head: borrowing RequestHead, of client: Peer, _ limits: Limits, on loop: isolated EventLoop) {
-    guard limits.compression.permits(client) else { return nil }
+  init?(for head: borrowing RequestHead, of client: Peer, _ policy: CompressionPolicy, on loop: isolated EventLoop) {
+    guard policy.permits(client) else { return nil }
     compressors = loop.compressors
-    policy = limits.compression
+    self.policy = policy
     takesGzip = AcceptEncoding.prefersGzip(head)
   }
 
@@ -115,6 +115,9 @@ struct ResponseWriter {
 
   mutating func field(_ name: StaticString, _ value: StaticString) { head?.field(name, value, to: &output) }
 
+  /// A field whose value is a date.
+  mutating func field(_ name: StaticString, _ value: HTTPDate) { field(name) { value.append(to: &$0) } }
+
   mutating func field(_ name: StaticString, _ value: [UInt8]) { head?.field(name, value, to: &output) }
 
   /// A field whose value is appended in place; it must be visible ASCII.
@@ -215,7 +218,7 @@ struct ResponseWriter {
 
 /// Fields common to all responses of a listener's connections on a loop: `Date`, and security fields for browsers.
 final class ResponseClock {
-  private var date = DateField()
+  private var date = DateField(followedBy: guards)
   /// The line that RFC 6797 §6.1 defines; empty when browsers are told nothing.
   private let hsts: [UInt8]
 
@@ -239,7 +242,6 @@ final class ResponseClock {
   /// - Parameter isSecured: Whether the client speaks `https`: in the clear the field means nothing (RFC 6797 §8.1).
   func begin(_ status: HTTPStatus, isSecured: Bool, to output: inout [UInt8]) -> ResponseHeadWriter {
     let head = ResponseHeadWriter(status, date: &date, second: wallClockSeconds(), to: &output)
-    output.append(Self.guards)
     // Browsers heed it only when they trust the certificate.
     if isSecured { output.append(contentsOf: hsts) }
     return head

@@ -138,22 +138,25 @@ extension HTTPDate {
   }
 }
 
-/// The `Date` line of the current second: written once a second, copied into every response.
+/// The `Date` line of the current second, and lines that never change: written once a second, copied into every response.
 package struct DateField: Sendable {
   private var second: Int64 = .min
-  private var line: [UInt8] = []
+  private var lines: [UInt8] = []
+  private let others: StaticString
 
-  package init() {}
+  /// - Parameter others: Field lines for every response, each with its end.
+  package init(followedBy others: StaticString = "") { self.others = others }
 
-  /// Appends `Date: …` with the line's end; `second` is the current time in seconds since 1970.
+  /// Appends `Date: …` and the other lines; `second` is the current time in seconds since 1970.
   package mutating func append(to output: inout [UInt8], second: Int64) {
     if second != self.second {
       self.second = second
-      line.removeAll(keepingCapacity: true)
-      line.append("Date: ")
-      HTTPDate(secondsSinceEpoch: second).append(to: &line)
-      line.append("\r\n")
+      lines.removeAll(keepingCapacity: true)
+      lines.append("Date: ")
+      HTTPDate(secondsSinceEpoch: second).append(to: &lines)
+      lines.append("\r\n")
+      lines.append(others)
     }
-    output.append(contentsOf: line)
+    output.append(contentsOf: lines)
   }
 }

@@ -30,25 +30,28 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
   /// Appends the 29 bytes of the form that is sent (IMF-fixdate).
   package func append(to output: inout [UInt8]) {
     let (date, second) = CalendarDay.split(secondsSinceEpoch, dayOf: 86_400)
-    func two(_ number: Int) {
-      output.append(ASCII.zero + UInt8(number / 10))
-      output.append(ASCII.zero + UInt8(number % 10))
+    output.append(addingCapacity: 29) { line in
+      func two(_ number: Int) {
+        line.append(ASCII.zero + UInt8(truncatingIfNeeded: number / 10))
+        line.append(ASCII.zero + UInt8(truncatingIfNeeded: number % 10))
+      }
+      func text(_ text: ByteView) { for byte in text { line.append(byte) } }
+      text(Self.dayNames[date.weekday * 3..<date.weekday * 3 + 3])
+      text(ByteView(", "))
+      two(date.day)
+      line.append(ASCII.space)
+      text(Self.monthNames[(date.month - 1) * 3..<date.month * 3])
+      line.append(ASCII.space)
+      two(date.year / 100)
+      two(date.year % 100)
+      line.append(ASCII.space)
+      two(second / 3600)
+      line.append(ASCII.colon)
+      two(second / 60 % 60)
+      line.append(ASCII.colon)
+      two(second % 60)
+      text(ByteView(" GMT"))
     }
-    output.append(Self.dayNames[date.weekday * 3..<date.weekday * 3 + 3])
-    output.append(", ")
-    two(date.day)
-    output.append(ASCII.space)
-    output.append(Self.monthNames[(date.month - 1) * 3..<date.month * 3])
-    output.append(ASCII.space)
-    two(date.year / 100)
-    two(date.year % 100)
-    output.append(ASCII.space)
-    two(second / 3600)
-    output.append(ASCII.colon)
-    two(second / 60 % 60)
-    output.append(ASCII.colon)
-    two(second % 60)
-    output.append(" GMT")
   }
 
   static var dayNames: ByteView { ByteView("SunMonTueWedThuFriSat") }

@@ -35,7 +35,7 @@ package enum Persistence: Equatable, Sendable {
 package struct ResponseHeadWriter {
   private let status: HTTPStatus
 
-  /// Appends the status line and, except for 1xx, the date; `second` is the current time in seconds since 1970.
+  /// Appends the status line and, except for 1xx, the date with the lines that follow it; `second` is the current time in seconds since 1970.
   package init(_ status: HTTPStatus, date: inout DateField, second: Int64, to output: inout [UInt8]) {
     self.status = status
     let line = ByteView.statusLine(status)
@@ -54,17 +54,22 @@ package struct ResponseHeadWriter {
   ///
   /// The name is a literal in the source, which is a token.
   package func field(_ name: StaticString, _ value: ByteView, to output: inout [UInt8]) {
-    assert(ByteView(name).isToken, "a field name must be a token")
     guard value.firstControl(from: 0) == value.count else {
       let text = value.map { $0 < 0x20 || $0 == 0x7F ? ASCII.space : $0 }
-      return text.withView { output.append(ByteView(name), ByteView(": "), $0, ByteView("\r\n")) }
+      return text.withView { append(name, $0, to: &output) }
     }
+    append(name, value, to: &output)
+  }
+
+  private func append(_ name: StaticString, _ value: ByteView, to output: inout [UInt8]) {
+    assert(ByteView(name).isToken, "a field name must be a token")
     output.append(ByteView(name), ByteView(": "), value, ByteView("\r\n"))
   }
 
   /// Appends one field with a constant value.
   package func field(_ name: StaticString, _ value: StaticString, to output: inout [UInt8]) {
-    field(name, ByteView(value), to: &output)
+    assert(ByteView(value).firstControl(from: 0) == value.utf8CodeUnitCount, "a value must not end its line")
+    append(name, ByteView(value), to: &output)
   }
 
   /// Appends one field whose value is kept in an array.
