@@ -12,7 +12,8 @@ final class Shell {
   private var lines: [String] = []
   private var notes: [Int: String] = [:]
   private var port: UInt16 = 0
-  private var epoch = ""
+  /// Of the server, and of itself before it was killed.
+  private var epochs: [String] = []
 
   /// How long a line may take, and how long one that goes on may be silent at first.
   private static let patience = Duration.seconds(60)
@@ -31,16 +32,28 @@ final class Shell {
   }
 
   /// Starts the server; gives back its port.
-  func startServer() throws -> UInt16 {
-    try write("'\(Self.executable.path)' serve --port 0 --log-level error >server.out 2>server.err </dev/null &")
+  ///
+  /// - Parameter options: For its command line.
+  func startServer(_ options: String = "") throws -> UInt16 {
+    try write(
+      """
+      '\(Self.executable.path)' serve --port \(port) --log-level error \(options) >server.out 2>server.err </dev/null & server=$!
+      """)
     try wait { !self.text("server.out").isEmpty }
     let printed = text("server.out").trimmingCharacters(in: .newlines)
     port = try #require(printed.split(separator: ":").last.flatMap { UInt16($0) })
     try write("export SIGNAL_SERVER=http://127.0.0.1:\(port)")
     let client = try HTTPClient(.tcp(host: "127.0.0.1", port: port))
     let cursor = try client.request("GET", "/properties").value("Signal-Revision") ?? ""
-    epoch = String(cursor.prefix { $0 != "." })
+    epochs.append(String(cursor.prefix { $0 != "." }))
     return port
+  }
+
+  /// Ends the server without a warning, and starts it again at the same place.
+  func killServer(_ options: String) throws {
+    try write("kill -KILL $server; wait $server 2>/dev/null; rm server.out; echo >killed")
+    try wait { self.text("killed") == "\n" }
+    _ = try startServer(options)
   }
 
   /// Runs a line to its end.
@@ -122,10 +135,10 @@ final class Shell {
   /// The lines of an output, without times, the epoch and the port, and without what a silence brings: bookmarks, which
   /// repeat an `id:`, and comments.
   private func normal(_ output: String) -> [String] {
-    let lines = output.replacing("\r\n", with: "\n").replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "<time>")
+    let named = epochs.reduce(output) { $0.replacing($1, with: "<epoch>") }
+    let lines = named.replacing("\r\n", with: "\n").replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "<time>")
       .replacing(/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]+ GMT/, with: "<date>")
       .replacing(/\b\d\d:\d\d:\d\d(\.\d+)?/, with: "<clock>")
-      .replacing(epoch, with: "<epoch>")
       .replacing(":\(port)", with: ":8080")
       .split(separator: "\n").map(String.init).filter { !$0.hasPrefix(": ") }
     return lines.indices.filter { index in

@@ -25,13 +25,7 @@ struct TourTests {
     let port = try shell.startServer()
     let page = try openTourPage(port: port, in: shell.folder)
     defer { page.close() }
-    for step in steps {
-      switch step {
-      case .shell(let line) where TourStep.goesOn(line): try shell.start(line)
-      case .shell(let line): try shell.run(line)
-      case .page(let script): shell.note(script, try page.run(script))
-      }
-    }
+    for step in steps { try step.follow(in: shell, page) }
     try shell.settle()
     let record = shell.record()
     let expected = try TourRecord.read(Self.expectation)
@@ -42,7 +36,41 @@ struct TourTests {
       return
     }
     #expect(record.map(\.line) == expected.map(\.line), "the README has other lines than Tour.txt")
-    for (record, expected) in zip(record, expected) where !expected.allows(record) {
+    Self.compare(record, expected)
+  }
+
+  /// The line of the tour behind which the server is killed: its reader has just noted where he was.
+  private static let lastBeforeKill = "curl -X PUT localhost:8080/properties/kitchen/temperature -d 23.5"
+
+  @Test(.enabled(if: Shell.find("curl") != nil && Shell.find("bash") != nil, "the tour needs curl and bash"))
+  func `with a folder for its data the server may be killed in the middle`() throws {
+    let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+    let steps = TourStep.steps(of: readme)
+    let middle = try #require(
+      steps.firstIndex { if case .shell(Self.lastBeforeKill) = $0 { true } else { false } })
+    let shell = try Shell()
+    defer { shell.end() }
+    let port = try shell.startServer("--data-dir data")
+    for step in steps[...middle] { try step.follow(in: shell, nil) }
+    try shell.killServer("--data-dir data")
+    let page = ConnectingPage(port: port)
+    for step in steps[(middle + 1)...] { try step.follow(in: shell, page) }
+    try shell.settle()
+    let expected = try TourRecord.read(Self.expectation)
+    let record = shell.record()
+    #expect(record.map(\.line) == expected.map(\.line))
+    // What was running has ended with the server, which is seen in its own output and in the numbers of watchers; and a
+    // greeting says how the state is kept.
+    let told = zip(steps.indices, zip(record, expected)).filter { index, pair in
+      let isCut = index <= middle && TourStep.goesOn(pair.0.line)
+      return !isCut && !["demand=", "watchers=", "new WebSocket("].contains { pair.0.line.contains($0) }
+    }.map(\.1)
+    #expect(told.count > 30)
+    Self.compare(told.map(\.0), told.map(\.1))
+  }
+
+  private static func compare(_ records: [TourRecord], _ expectations: [TourRecord]) {
+    for (record, expected) in zip(records, expectations) where !expected.allows(record) {
       Issue.record("\(record.line)\n\(record.output.joined(separator: "\n"))\ninstead of\n\(expected.text)")
     }
   }
@@ -73,6 +101,15 @@ enum TourStep {
       }
     }
     return steps
+  }
+
+  /// Pastes it.
+  func follow(in shell: Shell, _ page: (any TourPage)?) throws {
+    switch self {
+    case .shell(let line) where Self.goesOn(line): try shell.start(line)
+    case .shell(let line): try shell.run(line)
+    case .page(let script): shell.note(script, try #require(page).run(script))
+    }
   }
 
   /// Whether the reader leaves it running and goes on in another terminal.
