@@ -3,7 +3,8 @@
 // commands: one ruler for servers that answer commands on kept connections.
 //
 // It opens N connections, keeps at most W commands in flight on each, and counts the answers. Signal Server is spoken to
-// in its live protocol on a WebSocket, Redis in RESP. The commands are made beforehand, so that the ruler formats nothing
+// in its live protocol on a WebSocket, Redis in RESP, NATS in its own protocol: `set` is a message to a stream that confirms
+// each. The commands are made beforehand, so that the ruler formats nothing
 // while it measures; each connection sets a property of its own, a new value each time. It prints one JSON line.
 //
 //   gcc -O2 -Wall -Wextra -o commands commands.c && ./commands --peer signal --port 8080 --verb set --seconds 2
@@ -28,7 +29,7 @@ struct text { char *bytes; size_t length; };
 // What it sends is the commands of all variants, one behind the other; burst n begins at begin[n].
 struct connection { int fd; long in_flight, next; unsigned char carry[4096]; size_t carried, *begin; char *out; };
 
-static struct { bool redis, set; int port, connections, window, size; double seconds; } opt = {
+static struct { bool redis, nats, set; int port, connections, window, size; double seconds; } opt = {
     .connections = 64, .window = 16, .size = 200, .seconds = 2, .port = 8080};
 
 static long burst;  // commands in one write
@@ -65,16 +66,20 @@ static struct text frame(const char *payload, size_t length) {
 
 static struct text command(int connection, int variant) {
   char value[65536], line[70000], path[64];
-  snprintf(path, sizeof path, "bench/%d/value", connection);
+  snprintf(path, sizeof path, opt.nats ? "bench.%d.value" : "bench/%d/value", connection);
   memset(value, 'v', sizeof value);
   int digits = snprintf(value, sizeof value, "%08d", variant);
   value[digits] = 'v';
-  value[opt.size - (opt.redis ? 0 : 2)] = 0;  // the quotes of JSON count
+  value[opt.size - (opt.redis || opt.nats ? 0 : 2)] = 0;  // the quotes of JSON count
   int length;
   if (opt.redis) {
     length = opt.set ? snprintf(line, sizeof line, "*3\r\n$3\r\nSET\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(path), path,
                                 strlen(value), value)
                      : snprintf(line, sizeof line, "*2\r\n$3\r\nGET\r\n$%zu\r\n%s\r\n", strlen(path), path);
+    return (struct text){strndup(line, (size_t)length), (size_t)length};
+  }
+  if (opt.nats) {
+    length = snprintf(line, sizeof line, "PUB %s answer.%d %zu\r\n%s\r\n", path, connection, strlen(value), value);
     return (struct text){strndup(line, (size_t)length), (size_t)length};
   }
   length = opt.set ? snprintf(line, sizeof line, "{\"id\":%d,\"type\":\"set\",\"path\":\"%s\",\"value\":\"%s\"}",
@@ -90,7 +95,16 @@ static long answers(struct connection *c, unsigned char *bytes, size_t length) {
   for (;;) {
     size_t rest = length - at, need;
     unsigned char *p = bytes + at;
-    if (opt.redis) {
+    bool is_answer = true;
+    if (opt.nats) {
+      unsigned char *end = memmem(p, rest, "\r\n", 2), *size = end;
+      if (!end) break;
+      need = (size_t)(end - p) + 2;
+      is_answer = *p == 'M';  // MSG subject sid size; INFO and PING are no answers
+      while (is_answer && size[-1] != ' ') size--;
+      if (is_answer) need += (size_t)atol((char *)size) + 2;
+      if (rest >= need && (*p == '-' || memmem(p, need, "\"error\"", 7))) fail("refused");
+    } else if (opt.redis) {
       unsigned char *end = memmem(p, rest, "\r\n", 2);
       if (!end) break;
       need = (size_t)(end - p) + 2;
@@ -103,7 +117,7 @@ static long answers(struct connection *c, unsigned char *bytes, size_t length) {
     }
     if (rest < need) break;
     at += need;
-    count++;
+    count += is_answer;
   }
   c->carried = length - at;
   if (c->carried > sizeof c->carry) fail("an answer is too long");
@@ -128,6 +142,13 @@ static void upgrade(struct connection *c) {
     if (length >= head + 4) need = bytes[head + 1] < 126 ? bytes[head + 1] + 2u : ((size_t)bytes[head + 2] << 8 | bytes[head + 3]) + 4;
     if (length > head + 4 && length - head >= need) return;
   }
+}
+
+// Asks for the answers to a connection's messages.
+static void subscribe(struct connection *c, int index) {
+  char line[128];
+  int length = snprintf(line, sizeof line, "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB answer.%d 1\r\n", index);
+  if (write(c->fd, line, (size_t)length) != length) fail("write");
 }
 
 // Makes all that a connection will send.
@@ -158,7 +179,7 @@ int main(int argc, char **argv) {
       {"connections", 1, 0, 'c'}, {"window", 1, 0, 'w'}, {"size", 1, 0, 's'}, {"seconds", 1, 0, 't'}, {0, 0, 0, 0}};
   for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     switch (o) {
-    case 'p': opt.redis = !strcmp(optarg, "redis"); break;
+    case 'p': opt.redis = !strcmp(optarg, "redis"), opt.nats = !strcmp(optarg, "nats"); break;
     case 'P': opt.port = atoi(optarg); break;
     case 'v': opt.set = !strcmp(optarg, "set"); break;
     case 'c': opt.connections = atoi(optarg); break;
@@ -168,7 +189,7 @@ int main(int argc, char **argv) {
     default: return 2;
     }
   }
-  if (opt.window > VARIANTS || opt.size > 60000 || opt.size < 12) return 2;
+  if (opt.window > VARIANTS || opt.size > 60000 || opt.size < 12 || (opt.nats && !opt.set)) return 2;
   // Half a window: the answers of one half come while the other is under way.
   burst = opt.window > 1 ? opt.window / 2 : 1;
   int set = epoll_create1(0);
@@ -180,7 +201,8 @@ int main(int argc, char **argv) {
     if (connect(c->fd, (struct sockaddr *)&to, sizeof to) < 0) fail("connect");
     int one = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (!opt.redis) upgrade(c);
+    if (opt.nats) subscribe(c, i);
+    else if (!opt.redis) upgrade(c);
     prepare(c, i);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     epoll_ctl(set, EPOLL_CTL_ADD, c->fd, &event);

@@ -44,7 +44,7 @@ def arguments():
     parser.add_argument("--server", default=os.path.join(root, ".build/release/signal-server"),
                         help="the binary to measure")
     parser.add_argument("--static", help="a binary linked statically, for its size and start")
-    parser.add_argument("--peers", default="uws,nats,mosquitto,redis,nginx", help="which peers, with commas")
+    parser.add_argument("--peers", default="uws,nats,mosquitto,redis,nginx,etcd", help="which peers, with commas")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2, help="of one measurement (default: 2)")
     parser.add_argument("--subscribers", type=int, default=1000, help="of fanout and latency")

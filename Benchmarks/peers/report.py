@@ -7,7 +7,7 @@ import platform
 import statistics
 
 NAMES = {"signal": "Signal Server", "uws": "µWebSockets", "nats": "NATS", "mosquitto": "Mosquitto",
-         "redis": "Redis (TCP)", "nginx": "nginx"}
+         "redis": "Redis (TCP)", "nginx": "nginx", "etcd": "etcd"}
 
 # Key: what is shown, unit, decimals, goals. A goal is ("peer", name, factor): at most so many times the peer's;
 # ("row", key, factor): at most so many times our own value in another row; ("limit", number): at most that.
@@ -30,6 +30,17 @@ ROWS = {
     "put.rate": ("… requests per second", "k/s", 1, []),
     "put10.cpu": ("PUT of 200 B, 10 watchers: CPU per request", "µs", 2, []),
     "put10.rate": ("… requests per second", "k/s", 1, []),
+    "durable16.time": ("Durable write of 200 B, 16 connections: time for each", "µs", 1, [("peer", "redis", 1 / 1.1)]),
+    "durable16.cpu": ("… CPU for each", "µs", 1, []),
+    "durable64.time": ("… 64 connections: time for each", "µs", 1,
+                       [("peer", "redis", 1), ("peer", "etcd", 1 / 4), ("peer", "nats", 1 / 8)]),
+    "durable64.cpu": ("… CPU for each", "µs", 1, [("row", "durable.none64.cpu", 2.1)]),
+    "durable256.time": ("… 256 connections: time for each", "µs", 1, [("peer", "redis", 1 / 0.9)]),
+    "durable256.cpu": ("… CPU for each", "µs", 1, [("row", "durable.none256.cpu", 1.5)]),
+    "durable.none64.cpu": ("In the same rounds in memory only, 64 connections: CPU for each", "µs", 1, []),
+    "durable.none256.cpu": ("… 256 connections", "µs", 1, []),
+    "durable.interval64.cpu": ("… `data.sync: 100ms`, 64 connections", "µs", 1, [("row", "durable.none64.cpu", 1.2)]),
+    "durable.interval256.cpu": ("… 256 connections", "µs", 1, [("row", "durable.none256.cpu", 1.2)]),
     "command.get.cpu": ("`get` on a WebSocket, 64 × 16 in flight: CPU per command", "µs", 2, [("peer", "redis", 1.5)]),
     "command.get.rate": ("… commands per second", "k/s", 0, []),
     "command.set.cpu": ("`set` of 200 B, likewise: CPU per command", "µs", 2, [("peer", "redis", 1.5)]),

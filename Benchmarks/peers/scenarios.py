@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import time
 
-from servers import Failed, Mosquitto, MicroWebSockets, Nats, Nginx, Redis, Ruler, SignalServer, output
+from servers import DurableNats, DurableRedis, Etcd, Failed, Mosquitto, MicroWebSockets, Nats, Nginx, Redis, Ruler, SignalServer, output
 
 PEERS = {kind.name: kind for kind in (MicroWebSockets, Nats, Mosquitto, Redis, Nginx)}
 
@@ -41,19 +41,20 @@ class Run:
 
     def with_peers(self, *names):
         """Our server and those of the peers that are wanted and installed."""
-        started = [self.start(SignalServer())]
-        for name in names:
-            if name not in self.wanted:
-                continue
-            peer = PEERS[name]()
-            why = peer.missing()
-            if why:
-                if name not in self.said:
-                    print(f"skipped: {why}")
-                self.said.add(name)
-                continue
-            started.append(self.start(peer))
-        return started
+        ours = self.start(SignalServer())
+        return [ours, *(self.start(peer) for peer in self.available(*(PEERS[name]() for name in names)))]
+
+    def available(self, *peers):
+        """Those that are wanted and installed."""
+        found = []
+        for peer in peers:
+            why = peer.missing() if peer.name in self.wanted else "not wanted"
+            if not why:
+                found.append(peer)
+            elif peer.name in self.wanted and why not in self.said:
+                print(f"skipped: {why}")
+                self.said.add(why)
+        return found
 
     def rounds(self, all_servers):
         """Each server once per round. A peer that fails is said and left out of that round."""
@@ -163,8 +164,10 @@ def get(run):
         run.attempt(server, measure)
 
 
-def put_script(path="nil", count=256):
+def put_script(path="nil", count=256, method="PUT", body="body"):
     """Requests for wrk: PUT of 200 bytes to the path, an expression of Lua in which n is the request's number.
+
+    So may be what is sent, with `body` as the 200 bytes.
 
     A body differs from the one before at its path, as an equal value would be no change. All are made beforehand: a
     client that formats each while the server waits measures how the server falls asleep and wakes.
@@ -174,14 +177,14 @@ init = function()
   local head = {["Content-Type"] = "application/json"}
   for n = 1, COUNT do
     local body = string.format('{"ts":1,"n":%d,"pad":"%s"}', 100000000 + n, string.rep("x", 167))
-    requests[n] = wrk.format("PUT", PATH, head, body)
+    requests[n] = wrk.format("METHOD", PATH, head, BODY)
   end
 end
 request = function()
   next = next % COUNT + 1
   return requests[next]
 end
-""".replace("COUNT", str(count)).replace("PATH", path)
+""".replace("COUNT", str(count)).replace("PATH", path).replace("METHOD", method).replace("BODY", body)
 
 
 def put(run):
@@ -197,6 +200,51 @@ def put(run):
             delivered = ruler.result()["before"]
         run.keep("put10.cpu", server.name, cpu * 1e6 / count, requests=count, delivered=delivered)
         run.keep("put10.rate", server.name, rate / 1e3)
+
+
+def etcd_script():
+    """Puts of 200 bytes for etcd's gateway, which takes them in base64; that they are other bytes makes no difference to it."""
+    value = """string.format('{"key":"YmVuY2g=","value":"%08d%s"}', n, string.rep("eHh4", 64))"""
+    return put_script(method="POST", body=value)
+
+
+def durable(run):
+    """Writes of 200 bytes that are on disk when they are answered, one in flight on each connection; and what that costs."""
+    settings = {"none": (), "interval": ("--data-sync", "100ms"), "commit": ("--data-sync", "commit")}
+    ours = {}
+    for mode, options in settings.items():
+        folder = () if mode == "none" else ("--data-dir", os.path.join(run.folder, mode))
+        ours[mode] = run.start(SignalServer(1, *folder, *options))
+    peers = [run.start(peer) for peer in run.available(DurableRedis(), DurableNats(), Etcd())]
+
+    def measure(server, connections):
+        if server.peer not in ("redis", "nats"):
+            script = etcd_script() if server.name == "etcd" else put_script()
+            target = "/v3/kv/put" if server.name == "etcd" else "/properties/y"
+            count, rate, cpu = wrk(run, server, target, script, connections)
+            return rate, cpu * 1e6 / count
+        before = server.cpu()
+        result = json.loads(output(
+            Ruler.commands, "--peer", server.peer, "--port", str(server.port), "--verb", "set", "--window", "1",
+            "--connections", str(connections), "--seconds", str(run.options.seconds)))
+        return result["per_s"], (server.cpu() - before) * 1e6 / result["answers"]
+
+    def measure_durable(server):
+        for connections in (16, 64, 256):
+            rate, cpu = measure(server, connections)
+            run.keep(f"durable{connections}.time", server.name, 1e6 / rate, rate=rate)
+            run.keep(f"durable{connections}.cpu", server.name, cpu)
+
+    def measure_cost(mode):
+        for connections in (64, 256):
+            rate, cpu = measure(ours[mode], connections)
+            run.keep(f"durable.{mode}{connections}.cpu", "signal", cpu, rate=rate)
+
+    for _ in range(run.options.rounds):
+        for mode in ("none", "interval"):
+            run.attempt(ours[mode], lambda _: measure_cost(mode))
+        for server in (ours["commit"], *peers):
+            run.attempt(server, measure_durable)
 
 
 def commands(run):
@@ -499,5 +547,5 @@ def soak(run):
     run.keep("soak.cpu", "signal", used)
 
 
-ALL = {"fanout": fanout, "latency": latency, "get": get, "put": put, "commands": commands, "allocations": allocations, "idle": idle,
+ALL = {"fanout": fanout, "latency": latency, "get": get, "put": put, "durable": durable, "commands": commands, "allocations": allocations, "idle": idle,
        "storm": storm, "paths": paths, "properties": properties, "loops": loops, "start": start, "soak": soak}

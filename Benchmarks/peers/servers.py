@@ -246,6 +246,61 @@ class Redis(Server):
                 "--save", "", "--maxclients", "15000"]
 
 
+class DurableRedis(Redis):
+    """Redis that answers a write when it is on disk."""
+
+    def command(self):
+        return [*super().command(), "--appendonly", "yes", "--appendfsync", "always", "--dir", self.folder]
+
+
+class DurableNats(Nats):
+    """NATS with a stream that confirms a message when it is on disk."""
+
+    def missing(self):
+        if why := super().missing():
+            return why
+        number = tuple(map(int, re.search(r"v(\d+)\.(\d+)", self.version()).groups()))
+        return None if number >= (2, 10) else f"{self.version()} cannot sync each message (2.10 can)"
+
+    def command(self):
+        return ["nats-server", "-c", self.write("nats.conf", (
+            f'port: {self.port}\nhost: "127.0.0.1"\n'
+            f'jetstream {{ store_dir: "{self.folder}", sync_interval: always }}\n'))]
+
+    def start(self):
+        super().start()
+        stream = '{"name":"BENCH","subjects":["bench.>"],"storage":"file","max_msgs_per_subject":1,"num_replicas":1}'
+        with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
+            connection.sendall((
+                'CONNECT {"verbose":false}\r\nSUB created 1\r\n'
+                f"PUB $JS.API.STREAM.CREATE.BENCH created {len(stream)}\r\n{stream}\r\n").encode())
+            said = b""
+            while b"MSG created" not in said or not said.endswith(b"}\r\n"):
+                part = connection.recv(65536)
+                if not part:
+                    break
+                said += part
+        if b'"config"' not in said:
+            raise Failed(f"{self.title} has no stream: {said[-300:]!r}")
+        return self
+
+
+class Etcd(Server):
+    """etcd, over its gateway for JSON."""
+
+    name, title = "etcd", "etcd"
+
+    def version(self):
+        return output("etcd", "--version").splitlines()[0].replace(" Version:", "")
+
+    def command(self):
+        # Another port than the clients': nobody else listens on it, as there is one member.
+        clients, members = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{free_port()}"
+        return ["etcd", "--data-dir", self.folder, "--log-level", "error", "--listen-client-urls", clients,
+                "--advertise-client-urls", clients, "--listen-peer-urls", members,
+                "--initial-advertise-peer-urls", members, "--initial-cluster", f"default={members}"]
+
+
 class Nginx(Server):
     """nginx with workers that serve one small file."""
 
