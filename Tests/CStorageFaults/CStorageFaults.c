@@ -18,7 +18,6 @@ struct storage_faults {
   bool lasting;
   char suffix[64];
   long calls;
-  int last_error;
   bool is_logging;
   struct storage_step *steps;
   long step_count, step_room;
@@ -34,6 +33,9 @@ struct file {
 static struct file *ours(sqlite3_file *file) { return (struct file *)file; }
 static sqlite3_file *real(sqlite3_file *file) { return ours(file)->real; }
 
+// What SQLite asks for right behind a call that has failed, on the same thread, as of errno.
+static _Thread_local int last_error;
+
 static bool ends_with(const char *text, const char *end) {
   size_t a = strlen(text), b = strlen(end);
   return a >= b && strcmp(text + a - b, end) == 0;
@@ -48,7 +50,7 @@ static bool fails(struct file *file, int kind, enum storage_fault_mode *mode) {
     faults->calls++;
     result = faults->lasting ? faults->calls >= faults->at : faults->calls == faults->at;
     *mode = faults->mode;
-    if (result) faults->last_error = faults->mode == STORAGE_FAULT_IO ? EIO : ENOSPC;
+    if (result) last_error = faults->mode == STORAGE_FAULT_IO ? EIO : ENOSPC;
   }
   pthread_mutex_unlock(&faults->lock);
   return result;
@@ -189,8 +191,8 @@ static int vfs_time(sqlite3_vfs *vfs, double *time) {
   return layer(vfs)->real->xCurrentTime(layer(vfs)->real, time);
 }
 static int vfs_last_error(sqlite3_vfs *vfs, int room, char *text) {
-  (void)room, (void)text;
-  return layer(vfs)->last_error;
+  (void)vfs, (void)room, (void)text;
+  return last_error;
 }
 
 struct storage_faults *storage_faults_new(const char *name) {
@@ -232,7 +234,6 @@ void storage_faults_clear(struct storage_faults *faults) {
   pthread_mutex_lock(&faults->lock);
   faults->at = -1;
   faults->lasting = false;
-  faults->last_error = 0;
   pthread_mutex_unlock(&faults->lock);
 }
 
