@@ -46,6 +46,8 @@ public struct ServerConfiguration: Sendable {
   /// It is given the id in a token of the server's own, nil for any other, and the sender. Called on a loop, as
   /// ``observer`` is.
   public var exposedTokenObserver: (@Sendable (String?, Peer) -> Void)?
+  /// Takes what an audit log notes; nil, the default, costs nothing.
+  package var audit: AuditQueue?
 
   /// A configuration in which everything has its default unless given.
   public init(

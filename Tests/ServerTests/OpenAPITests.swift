@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import SignalStore
 import TestSupport
 import Testing
 
@@ -116,9 +117,11 @@ import Testing
     var seen: Set<String> = []
     let server = try TestServer()
     try server.store.set("a", "1")
+    server.store.setQuotas([try Quota("full", properties: 0)])
     let client = try server.connect()
     for (method, target, body) in [
-      ("PUT", "/properties/a?if=value+==+2", "1"), ("PUT", "/properties/a", "}"), ("GET", "/properties/b", nil),
+      ("PUT", "/properties/full", "1"), ("PUT", "/properties/a?if=value+==+2", "1"), ("PUT", "/properties/a", "}"),
+      ("GET", "/properties/b", nil),
       ("POST", "/transactions", #"{"operations":[{"op":"set","path":"a","value":1,"ifMatch":"e.9"}]}"#),
     ] as [(String, String, String?)] {
       seen.formUnion(try LiveMessage(client.request(method, target, body: body).text).names)

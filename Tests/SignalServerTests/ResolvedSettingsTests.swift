@@ -77,6 +77,8 @@ struct PrecedenceTests {
     if setting.name == "data.history" { return "a raw 1d" }
     if setting.name == "data.rules" { return "a volatile" }
     if setting.name == "store.history" { return "a 20%" }
+    if setting.name == "audit.events" { return "writes" }
+    if setting.name == "quotas" { return "a bytes 7" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
     let candidates = [

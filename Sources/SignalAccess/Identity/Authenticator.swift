@@ -134,6 +134,9 @@ package final class Credentials: Sendable {
     verifier = Self.verifier(settings, keys, fetched)
   }
 
+  /// The tokens of the file.
+  package var tokenEntries: [TokenFile.Entry] { tokens.values.map(\.entry) }
+
   /// The same with other fetched keys.
   fileprivate init(_ other: Credentials, fetched: [String: [VerificationKey]]) {
     settings = other.settings

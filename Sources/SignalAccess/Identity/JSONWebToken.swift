@@ -40,6 +40,11 @@ package struct JSONWebToken {
     signedCount = dots[1]
   }
 
+  /// The key that the header of a text names, whether the token is good or not; nil when there is none.
+  package static func keyID(in text: Span<UInt8>) -> String? {
+    (try? JSONWebToken(text))?.keyID.map { String(decoding: $0, as: UTF8.self) }
+  }
+
   /// An object without repeated names, at any level.
   private static func object(_ bytes: [UInt8], orElse fault: TokenFault) throws(TokenFault) -> JSONTree {
     let limits = JSONLimits(bytes: mostBytes, depth: mostLevels)

@@ -46,7 +46,7 @@ package struct Token: Sendable {
   }
 
   /// Whether a text begins as tokens do.
-  static func hasPrefix(_ text: Span<UInt8>) -> Bool {
+  package static func hasPrefix(_ text: Span<UInt8>) -> Bool {
     let prefix = prefix.utf8.span
     guard text.count >= prefix.count else { return false }
     for index in prefix.indices where text[index] != prefix[index] { return false }

@@ -75,7 +75,12 @@ package final class AccessPolicy: Sendable {
   private static func compile(
     _ rule: AccessRule, _ number: Int, _ limits: CELLimits, _ paths: PathLimits
   ) throws(AccessFault) -> CompiledRule {
-    let match = try CapturePattern(rule.match, limits: paths)
+    let match: CapturePattern
+    do throws(RuleFault) {
+      match = try CapturePattern(rule.match, limits: paths)
+    } catch {
+      throw AccessFault(description: error.reason)
+    }
     let singles = match.captures.indices.filter { match.isSingle($0) }
     let captures = Dictionary(uniqueKeysWithValues: singles.map { (match.captures[$0].name, $0) })
     var with: [(name: String, template: PathTemplate)] = []

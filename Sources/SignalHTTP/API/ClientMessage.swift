@@ -84,6 +84,23 @@ enum ClientCommand {
 }
 
 extension ClientCommand {
+  /// Its type, as it stands in a message.
+  var name: String {
+    switch self {
+    case .subscribe, .subscribeToDemand: "subscribe"
+    case .unsubscribe: "unsubscribe"
+    case .write(let request): request.name
+    case .transact: "transact"
+    case .patch: "patch"
+    case .send: "send"
+    case .onDisconnect: "onDisconnect"
+    case .get: "get"
+    case .ping: "ping"
+    case .hello: "hello"
+    case .authenticate: "auth"
+    }
+  }
+
   /// Whether it has an effect that can be durable.
   var isWrite: Bool {
     switch self {

@@ -39,7 +39,7 @@ extension Commands {
     switch rights.decide(operation, subject, read: { store.read(bytes: $0.bytes.span).value?.value }) {
     case .allowed: return
     case .denied: throw forbidden(operation, "\(path)", caller)
-    case .invalid(let match): throw invalid(path, match)
+    case .invalid(let match): throw invalid(operation, path, match)
     }
   }
 
@@ -139,7 +139,7 @@ extension Commands {
     case .invalid(let match):
       // A value may be invalid because of what was there.
       guard verdict.sees else { throw forbidden(operation, "\(path)", caller) }
-      throw invalid(path, match)
+      throw invalid(operation, path, match)
     case .allowed: break
     }
     guard verdict.sees || !isConditional else { throw forbidden(.get, "\(path)", caller) }
@@ -155,24 +155,28 @@ extension Commands {
   // MARK: Refusals
 
   /// A refusal of the store for somebody who may not know what is there.
-  func concealed(_ error: StoreError, inTransaction: Bool) -> Problem {
+  func concealed(_ error: StoreError, inTransaction: Bool, from caller: Caller) -> Problem {
     switch error {
     case .conditionFailed(let operation, _, _), .isComputed(let operation):
       let problem = Problem(.forbidden, "Not allowed.")
       return inTransaction ? problem.of(operation: operation) : problem
-    default: return problem(error, inTransaction: inTransaction)
+    default: return problem(error, inTransaction: inTransaction, to: caller)
     }
   }
 
   private func forbidden(_ operation: AccessOperation, _ path: String, _ caller: Caller) -> Problem {
     let isUnknown = caller.identity == nil && access.canIdentify
-    return Problem(
+    var problem = Problem(
       isUnknown ? .unauthenticated : .forbidden,
       "Not allowed to \(operation.rawValue) \"\(path)\"" + (isUnknown ? " for somebody unknown." : "."))
+    problem.note = AuditNote(operation: operation, path: path)
+    return problem
   }
 
-  private func invalid(_ path: PropertyPath, _ match: String) -> Problem {
-    Problem(.invalidValue, "The rule \"\(match)\" does not take this value for \"\(path)\".")
+  private func invalid(_ operation: AccessOperation, _ path: PropertyPath, _ match: String) -> Problem {
+    var problem = Problem(.invalidValue, "The rule \"\(match)\" does not take this value for \"\(path)\".")
+    problem.note = AuditNote(operation: operation, path: "\(path)", rule: match)
+    return problem
   }
 }
 

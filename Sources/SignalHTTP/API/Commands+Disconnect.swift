@@ -54,9 +54,13 @@ extension Commands {
   func end(_ caller: Caller) {
     guard let holder = caller.holder else { return }
     for operation in store.lastOperations(of: holder).map(disconnectOperations) ?? [] {
-      switch operation {
-      case .write(let request): _ = try? execute(request, as: caller)
-      case .send(let request): try? send(request, as: caller)
+      do throws(Problem) {
+        switch operation {
+        case .write(let request): _ = try execute(request, as: caller)
+        case .send(let request): try send(request, as: caller)
+        }
+      } catch {
+        note(error, of: caller.identity, caller.peer, request: "onDisconnect")
       }
     }
     store.release(holder)

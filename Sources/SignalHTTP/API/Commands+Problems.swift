@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 import SignalStore
 
 /// Translates refusals of the store into problems.
 extension Commands {
-  /// - Parameter inTransaction: Whether to name the operation.
-  func problem(_ error: StoreError, inTransaction: Bool) -> Problem {
+  /// - Parameters:
+  ///   - inTransaction: Whether to name the operation.
+  ///   - caller: Who is told; nil where it makes no difference.
+  func problem(_ error: StoreError, inTransaction: Bool, to caller: Caller? = nil) -> Problem {
     func refusal(_ code: Problem.Code, _ operation: Int) -> Problem {
       var problem = Problem(code, error.description)
       if inTransaction { problem.operation = operation }
@@ -21,6 +24,11 @@ extension Commands {
       return problem
     case .repeatedPath(let operation): return refusal(.duplicatePath, operation)
     case .tooManyProperties, .tooManyBytes: return Problem(.storeFull, error.description)
+    case .quotaExceeded(let operation, let excess):
+      let tellsUse = caller.map { self.tellsUse(of: excess, to: $0) } ?? false
+      var problem = Problem(.quotaExceeded, tellsUse ? excess.description : excess.withheld)
+      problem.quota = (excess, tellsUse)
+      return inTransaction ? problem.of(operation: operation) : problem
     case .tooManyOperations: return Problem(.tooManyOperations, error.description)
     case .isComputed(let operation): return refusal(.isComputed, operation)
     case .cycle(let operation, _): return refusal(.formulaCycle, operation)
@@ -39,6 +47,11 @@ extension Commands {
       let problem = Problem(.badDuration, error.description)
       return inTransaction ? problem.of(operation: operation) : problem
     }
+  }
+
+  /// Whether somebody may see all that is counted, and so be told how much it is.
+  private func tellsUse(of excess: QuotaExcess, to caller: Caller) -> Bool {
+    rights(of: caller)?.allowsAll(.get, excess.counted) ?? true
   }
 
   /// - Parameter revision: The store's revision at which the property did not exist.

@@ -17,9 +17,11 @@ extension Commands {
       return try update(path, .any, filter: nil, computes: false, as: caller) { _, _ in .set(value, always: false) }
     }
     do {
-      return try store.set(path, value)
+      let result = try store.set(path, value)
+      note(.set(value, always: false), path, result, by: caller)
+      return result
     } catch {
-      throw problem(error, inTransaction: false)
+      throw problem(error, inTransaction: false, to: caller)
     }
   }
 
@@ -30,11 +32,14 @@ extension Commands {
     if request.filter == nil, rights(of: caller) == nil {
       do {
         result = try store.execute(operation)
+        if result.outcome != .unchanged || !operation.isDeletion {
+          note(operation.action, operation.path, result, by: caller)
+        }
       } catch {
         if case .conditionFailed(_, nil, let revision) = error, operation.isDeletion {
           throw notFound(request.path, at: revision)
         }
-        throw problem(error, inTransaction: false)
+        throw problem(error, inTransaction: false, to: caller)
       }
     } else {
       result = try update(
@@ -93,10 +98,12 @@ extension Commands {
       operation.premises = verdict.premises
       do {
         let result = try store.execute(operation)
+        note(action, path, result, by: caller)
         return verdict.sees ? result : result.concealed(action)
       } catch {
         if case .conditionFailed = error { continue }
-        throw verdict.sees ? problem(error, inTransaction: false) : concealed(error, inTransaction: false)
+        throw verdict.sees
+          ? problem(error, inTransaction: false, to: caller) : concealed(error, inTransaction: false, from: caller)
       }
     }
     throw contended
@@ -143,12 +150,16 @@ extension Commands {
       }
       do {
         let result = try store.transact(operations)
+        for (operation, result) in zip(operations, result.results) {
+          note(operation.action, operation.path, result, by: caller)
+        }
         guard isConcealed else { return result }
         let results = zip(result.results, operations).map { $0.concealed($1.action) }
         return TransactionResult(revision: result.revision, results: results)
       } catch {
         if case .conditionFailed(let index, _, _) = error, bound.contains(index) { continue }
-        throw isConcealed ? concealed(error, inTransaction: true) : problem(error, inTransaction: true)
+        throw isConcealed
+          ? concealed(error, inTransaction: true, from: caller) : problem(error, inTransaction: true, to: caller)
       }
     }
     throw contended

@@ -38,6 +38,8 @@ final class Commands {
   private let series: (any SeriesSource)?
   /// The access rules of the loop.
   let access: AccessControl
+  /// Takes what an audit log notes; nil where there is none.
+  let audit: AuditQueue?
   private struct FilterKey: Hashable {
     let source: [UInt8]
     let topic: Topic
@@ -51,9 +53,10 @@ final class Commands {
 
   init(
     _ store: PropertyStore, _ configuration: LiveConfiguration, series: (any SeriesSource)? = nil,
-    access: AccessControl = AccessControl(nil)
+    access: AccessControl = AccessControl(nil), audit: AuditQueue? = nil
   ) {
     self.store = store
+    self.audit = audit
     self.access = access
     self.configuration = configuration
     self.series = series
@@ -61,7 +64,7 @@ final class Commands {
 
   /// Creates commands on the same store with other limits.
   convenience init(_ other: Commands, _ configuration: LiveConfiguration) {
-    self.init(other.store, configuration, series: other.series, access: other.access)
+    self.init(other.store, configuration, series: other.series, access: other.access, audit: other.audit)
   }
 
   // MARK: Reading
@@ -153,6 +156,7 @@ final class Commands {
     try check(.send, request.path, request.message, as: caller)
     do throws(StoreError) {
       try store.signals.send(request.path, request.message, remember: request.remember)
+      note(.send, request.path, "sent", by: caller)
     } catch {
       throw problem(error, inTransaction: false)
     }
@@ -164,7 +168,9 @@ final class Commands {
   ) throws(Problem) -> (timer: StoreTimer, isNew: Bool) {
     try check(.timer, path, as: caller)
     do throws(StoreError) {
-      return try store.timers.set(path, schedule, message: message)
+      let set = try store.timers.set(path, schedule, message: message)
+      note(.timer, path, set.isNew ? "created" : "replaced", by: caller)
+      return set
     } catch {
       throw problem(error, inTransaction: false)
     }
@@ -182,6 +188,7 @@ final class Commands {
     try check(.timer, path, as: caller)
     try checkStorage()
     guard store.timers.remove(path) else { throw noTimer(path) }
+    note(.timer, path, "deleted", by: caller)
   }
 
   /// Up to `limit` timers whose paths match, in path order, starting after `after`.

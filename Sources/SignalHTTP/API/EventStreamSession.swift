@@ -13,6 +13,10 @@ final class EventStreamSession: EventStreamHandler {
   private unowned var stream: EventStream! = nil
   /// Watches over the end of the identity; nil when nobody is known.
   private var watched: IdentityWatch.Entry?
+  /// Why who is there is not accepted any more, when that ends the stream.
+  private var endReason: String?
+  /// What an audit log calls it.
+  private static let name = "event stream"
 
   init(_ service: LiveService, _ subscription: CheckedSubscription, as caller: Caller, _ claim: RateClaim?) {
     self.service = service
@@ -24,7 +28,10 @@ final class EventStreamSession: EventStreamHandler {
 
   func opened(_ stream: EventStream, on loop: isolated EventLoop) {
     self.stream = stream
-    if let identity = caller.identity { watched = service.identities?.add(self, identity, on: loop) }
+    if let identity = caller.identity {
+      watched = service.identities?.add(self, identity, on: loop)
+      service.commands.noteSession(.sessionBegan, of: identity, caller.peer, request: Self.name)
+    }
     let wire = Wire.eventStream(chunked: stream.isChunked)
     var block = FrameBlock(wire, epoch: service.commands.epoch)
     let begun = subscriptions.add(subscription, id: 1, wire: wire, subscriber: self, on: loop)
@@ -41,6 +48,9 @@ final class EventStreamSession: EventStreamHandler {
   func closed(on loop: isolated EventLoop) {
     subscriptions.removeAll()
     if let watched = watched.take() { service.identities?.remove(watched) }
+    if let identity = caller.identity {
+      service.commands.noteSession(.sessionEnded, of: identity, caller.peer, request: Self.name, outcome: endReason)
+    }
   }
 }
 
@@ -50,6 +60,7 @@ extension EventStreamSession: IdentifiedSession {
 
   func identityEnded(_ reason: String, on loop: isolated EventLoop) {
     subscriptions.removeAll()
+    endReason = reason
     stream.connection.observation?.tell(.closing(.unauthenticated, reason: reason))
     stream.close(comment: reason, on: loop)
   }

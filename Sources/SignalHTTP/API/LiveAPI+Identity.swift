@@ -48,7 +48,9 @@ extension LiveAPI {
       if let observation = (loop.member(responder.id) as? Connection)?.observation {
         observation.tell(.tokenRefused(reason: error.rawValue, id: text.withSpan { Token.id(in: $0) }))
       }
-      throw .problem(.invalidToken)
+      var problem = Problem.invalidToken
+      if service.commands.audit != nil { problem.note = text.withSpan { AuditNote(error, of: $0) } }
+      throw .problem(problem)
     }
   }
 
@@ -60,7 +62,11 @@ extension LiveAPI {
     else { return nil }
     let identity = service.certificates.identity(of: certificate)
     response.addCommonField("Cache-Control", "private")
-    guard identity.isAccepted(at: .now) else { throw .problem(.endedCertificate) }
+    guard identity.isAccepted(at: .now) else {
+      var problem = Problem.endedCertificate
+      problem.note = AuditNote(fault: TokenFault.expired.rawValue, of: identity.kind.rawValue, key: identity.id)
+      throw .problem(problem)
+    }
     return identity
   }
 
@@ -118,7 +124,9 @@ extension LiveAPI {
       authenticator.current.confirms(found)
     else {
       service.noteFailure(peer, on: loop)
-      throw .problem(.invalidToken)
+      var problem = Problem.invalidToken
+      problem.note = AuditNote(fault: TokenFault.unknown.rawValue, of: "ticket")
+      throw .problem(problem)
     }
     return found
   }
@@ -136,6 +144,7 @@ extension LiveAPI {
     guard let ticket = authenticator.tickets.issue(for: identity, origin: origin) else {
       throw .problem(Problem(.memoryFull, "There are as many tickets as there may be; they end within 30 s."))
     }
+    service.commands.audit?.record(AuditEvent(.ticketIssued, identity: identity, peer: caller.peer))
     var text: [UInt8] = []
     text.append(literal: #"{"ticket":"#)
     text.appendJSON(ticket.text)

@@ -51,10 +51,11 @@ final class LiveAPI: RequestHandler {
   ) -> Disposition {
     // Until it is known who asks, a request counts for the address.
     var isCounted = false
+    var identity: Identity?
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
-      let identity = try identity(of: head, asking: route.identification, &response, responder, on: loop)
+      identity = try self.identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
       isCounted = true
       try take(head, body, identity, responder, on: loop)
@@ -70,9 +71,17 @@ final class LiveAPI: RequestHandler {
           refusal = error
         }
       }
+      note(refusal, head, identity, responder.peer)
       response.refuse(refusal)
       return .answered
     }
+  }
+
+  /// Notes a refusal for an audit log.
+  private func note(_ error: APIError, _ head: borrowing RequestHead, _ identity: Identity?, _ peer: Peer) {
+    guard case .problem(let problem) = error, service.commands.audit != nil else { return }
+    let request = "\(head.method) \(head.path.string)"
+    service.commands.note(problem, of: identity, peer, request: request)
   }
 
   /// Takes a request from what its sender may do.
@@ -88,10 +97,11 @@ final class LiveAPI: RequestHandler {
     _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
     on loop: isolated EventLoop
   ) -> Bool {
+    var identity: Identity?
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
-      let identity = try identity(of: head, asking: route.identification, &response, responder, on: loop)
+      identity = try self.identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
       guard route.allows(head.knownMethod) else { throw notAllowed(head, route) }
       switch head.knownMethod {
@@ -103,6 +113,7 @@ final class LiveAPI: RequestHandler {
       }
     } catch {
       if case .bodyAwaited = error { return false }
+      note(error, head, identity, responder.peer)
       response.refuse(error)
       return true
     }

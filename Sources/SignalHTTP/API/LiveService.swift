@@ -40,7 +40,7 @@ final class LiveService {
   init(
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
     rates: RateTable, series: (any SeriesSource)? = nil, authenticator: Authenticator? = nil,
-    observer: (@Sendable (ServerEvent) -> Void)? = nil, on loop: isolated EventLoop
+    observer: (@Sendable (ServerEvent) -> Void)? = nil, audit: AuditQueue? = nil, on loop: isolated EventLoop
   ) {
     self.authenticator = authenticator
     identities = authenticator.map { IdentityWatch($0, on: loop) }
@@ -50,7 +50,7 @@ final class LiveService {
     paused = PausedSessions()
     memory = loop.memory?.budget
     commands = Commands(
-      store, configuration, series: series, access: AccessControl(configuration.policy, authenticator))
+      store, configuration, series: series, access: AccessControl(configuration.policy, authenticator), audit: audit)
     holdsBack = commands.holdsBack
     gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in gate?.depend(on: commands.records) }

@@ -37,7 +37,9 @@ extension LiveSession: IdentifiedSession {
     } catch {
       service.noteFailure(caller.peer, on: loop)
       socket.connection.observation?.tell(.tokenRefused(reason: error.rawValue, id: Token.id(in: token.utf8.span)))
-      throw .invalidToken
+      var problem = Problem.invalidToken
+      problem.note = AuditNote(error, of: token.utf8.span)
+      throw problem
     }
     // A token counts instead of the certificate of the connection.
     if let present = caller.identity, present.kind != .certificate,
@@ -57,6 +59,7 @@ extension LiveSession: IdentifiedSession {
       }
       text.append(UInt8(ascii: "}"))
     }
+    service.commands.noteSession(.sessionBegan, of: identity, caller.peer, request: Self.name)
     change(to: identity, on: loop)
     if let watched { identities.set(identity, of: watched, on: loop) } else { beginWatching(on: loop) }
     guard isAwaitingIdentity else { return }
@@ -73,6 +76,7 @@ extension LiveSession: IdentifiedSession {
   }
 
   func identityEnded(_ reason: String, on loop: isolated EventLoop) {
+    endReason = reason
     socket.close(.unauthenticated, reason: reason, on: loop)
   }
 }

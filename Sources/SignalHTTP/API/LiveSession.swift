@@ -25,6 +25,10 @@ final class LiveSession: WebSocketHandler {
   private(set) unowned var socket: WebSocket! = nil
   /// Whether several events are sent in one message.
   private var isBatched: Bool
+  /// Why who is there is not accepted any more, when that ends the connection.
+  var endReason: String?
+  /// What an audit log calls it.
+  static let name = "WebSocket"
   /// Whether the reply to the current command waits until what was written is durable.
   private var isSynced = false
 
@@ -52,7 +56,10 @@ final class LiveSession: WebSocketHandler {
 
   func opened(_ socket: WebSocket, on loop: isolated EventLoop) {
     self.socket = socket
-    if caller.identity != nil { noteIdentity() }
+    if let identity = caller.identity {
+      noteIdentity()
+      service.commands.noteSession(.sessionBegan, of: identity, caller.peer, request: Self.name)
+    }
     beginWatching(on: loop)
     if !isAwaitingIdentity { greet(on: loop) }
   }
@@ -65,7 +72,7 @@ final class LiveSession: WebSocketHandler {
     do throws(Problem) {
       begin(try service.subscription(postponed, as: caller), command: nil, on: loop)
     } catch {
-      refuse(error, nil, on: loop)
+      refuse(error, nil, "subscribe", on: loop)
     }
   }
 
@@ -90,10 +97,10 @@ final class LiveSession: WebSocketHandler {
         isSynced = false
       } catch {
         isSynced = false
-        refuse(error, message.id, on: loop)
+        refuse(error, message.id, message.command.name, on: loop)
       }
     } catch {
-      refuse(error.problem, error.id, on: loop)
+      refuse(error.problem, error.id, "", on: loop)
     }
   }
 
@@ -107,6 +114,9 @@ final class LiveSession: WebSocketHandler {
     subscriptions.removeAll()
     if account != nil { service.paused.remove(self) }
     endWatching()
+    if let identity = caller.identity {
+      service.commands.noteSession(.sessionEnded, of: identity, caller.peer, request: Self.name, outcome: endReason)
+    }
     service.commands.end(caller)
   }
 
@@ -131,7 +141,7 @@ final class LiveSession: WebSocketHandler {
       do throws(Problem) {
         replyWritten(command.id, try service.commands.set(path, value, as: caller), on: loop)
       } catch {
-        refuse(error, command.id, on: loop)
+        refuse(error, command.id, "set", on: loop)
       }
     }
     return true
@@ -262,7 +272,8 @@ final class LiveSession: WebSocketHandler {
     text.appendJSON(revision.number)
   }
 
-  private func refuse(_ problem: Problem, _ id: Int?, on loop: isolated EventLoop) {
+  private func refuse(_ problem: Problem, _ id: Int?, _ command: String, on loop: isolated EventLoop) {
+    service.commands.note(problem, of: caller.identity, caller.peer, request: command)
     socket.connection.observation?.tell(
       .refusedCommand(status: problem.code.status, code: problem.code.rawValue))
     reply(on: loop) { text in
@@ -292,6 +303,10 @@ extension LiveSession: PausableSession {
 
   func pausedTooLong(on loop: isolated EventLoop) {
     let seconds = (timeToRoom(on: loop) + 999_999_999) / 1_000_000_000
+    service.commands.audit?.record(
+      AuditEvent(
+        .limitExceeded, identity: caller.identity, peer: caller.peer, request: Self.name, outcome: "closed",
+        subject: RateAccount.Kind.requests.rawValue))
     socket.close(.tooMuch, reason: "too much, connect again in \(seconds) s", on: loop)
   }
 }

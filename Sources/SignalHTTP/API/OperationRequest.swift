@@ -53,6 +53,17 @@ struct OperationRequest: Equatable {
   }
 }
 
+extension OperationRequest {
+  /// The command that it is.
+  var name: String {
+    switch effect {
+    case .apply(.set): "set"
+    case .apply(.delete): "delete"
+    case .apply(.define), .define: "define"
+    }
+  }
+}
+
 extension JSONMembers {
   /// The holder, if `"hold":true` asks for it; where nothing can be held, the member is not taken, and refused as
   /// unknown.

@@ -54,6 +54,7 @@ struct Problem: Error {
     case notImplemented = "not_implemented"
     case contended
     case storeFull = "store_full"
+    case quotaExceeded = "quota_exceeded"
     case badFormula = "bad_formula"
     case isComputed = "is_computed"
     case formulaCycle = "formula_cycle"
@@ -94,7 +95,7 @@ struct Problem: Error {
       case .invalidValue: 422
       case .notImplemented: 501
       case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed: 503
-      case .storeFull, .tooManyComputed, .diskFull: 507
+      case .storeFull, .quotaExceeded, .tooManyComputed, .diskFull: 507
       }
     }
 
@@ -144,6 +145,7 @@ struct Problem: Error {
       case .notImplemented: "There is no such method"
       case .contended: "Too many write at once"
       case .storeFull: "The store is full"
+      case .quotaExceeded: "There is as much there as may be"
       case .badFormula: "The formula is not valid"
       case .isComputed: "The property is computed"
       case .formulaCycle: "The formula would depend on its own value"
@@ -167,7 +169,8 @@ struct Problem: Error {
     /// Whether the same request may succeed later unchanged.
     var isTemporary: Bool {
       switch self {
-      case .storeFull, .contended, .diskFull, .storageSlow, .memoryFull, .tooManyRequests, .historyBusy: true
+      case .storeFull, .quotaExceeded, .contended, .diskFull, .storageSlow, .memoryFull, .tooManyRequests, .historyBusy:
+        true
       default: false
       }
     }
@@ -190,6 +193,10 @@ struct Problem: Error {
   var acceptsPatch = false
   /// For `too_many_requests`: what has been used up.
   var exceeded: RateAccount.Refusal?
+  /// For `quota_exceeded`: which quota, and whether the client is told how much of it is used.
+  var quota: (excess: QuotaExcess, tellsUse: Bool)?
+  /// What an audit log is told beyond the code; clients are not.
+  var note: AuditNote?
   /// For `unsupported_encoding`: whether to list what is supported.
   var acceptsEncoding = false
 
@@ -221,8 +228,30 @@ struct Problem: Error {
       text.append(literal: #","current":"#)
       text.appendJSON(current)
     }
+    if let quota { Self.append(quota.excess, tellingUse: quota.tellsUse, to: &text) }
     text.append(literal: #","temporary":"#)
     text.appendJSON(code.isTemporary)
+    text.append(UInt8(ascii: "}"))
+  }
+
+  private static func append(_ excess: QuotaExcess, tellingUse: Bool, to text: inout [UInt8]) {
+    text.append(literal: #","quota":{"match":"#)
+    text.appendJSON(excess.match)
+    text.append(literal: #","captures":{"#)
+    for (index, capture) in excess.captures.enumerated() {
+      if index > 0 { text.append(UInt8(ascii: ",")) }
+      text.appendJSON(capture.name)
+      text.append(UInt8(ascii: ":"))
+      text.appendJSON(capture.text)
+    }
+    text.append(literal: #"},"of":""#)
+    text.append(contentsOf: excess.measure.rawValue.utf8)
+    text.append(literal: #"","allowed":"#)
+    text.appendJSON(excess.allowed)
+    if tellingUse {
+      text.append(literal: #","used":"#)
+      text.appendJSON(excess.used)
+    }
     text.append(UInt8(ascii: "}"))
   }
 }

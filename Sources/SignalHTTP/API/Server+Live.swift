@@ -30,7 +30,8 @@ extension Server {
       LiveAPI(
         LiveService(
           store: store, configuration: live, limits: configuration.limits, watchers: watchers, rates: rates,
-          series: series, authenticator: authenticator, observer: configuration.observer, on: loop),
+          series: series, authenticator: authenticator, observer: configuration.observer,
+          audit: configuration.audit, on: loop),
         ServedHosts(live.hosts, listeningOn: listening))
     }
   }

@@ -107,6 +107,8 @@ final class Acceptor: ConnectionAcceptor {
     do throws(RateAccount.Refusal) {
       claim = try self.claim(peer, on: loop)
     } catch {
+      configuration.audit?.record(
+        AuditEvent(.limitExceeded, peer: peer, outcome: "closed", subject: error.kind.rawValue))
       return refuse(peer, because: nil, admission, on: loop)
     }
     let session = HTTPSession(entrance.service, isRefusing: admission.isRefused)

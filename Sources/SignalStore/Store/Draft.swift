@@ -9,6 +9,8 @@ struct Draft {
   private(set) var amendments: [StoredValue] = []
   /// The number of bytes by which the properties will grow.
   private(set) var growth = 0
+  /// What its changes add to what is used of quotas, where properties are computed.
+  var claims = QuotaClaims()
   /// Whether its changes are corrections (``Change/isCorrection``).
   var isCorrection = false
   /// The index of each path in the changes; built on first use.

@@ -68,6 +68,7 @@ extension Judge {
     isShared: Bool = true
   ) {
     if formulas.isEmpty { return }
+    if !quotas.isEmpty { claimQuotas(for: defined, in: &draft, of: replica) }
     var queue = FormulaQueue()
     formulas.beginPass()
     for node in defined { formulas.queue(node, in: &queue) }
@@ -94,6 +95,12 @@ extension Judge {
     if growth > 0, growth > limits.propertyBytes - replica.propertyBytes - draft.growth {
       formulaFailures += 1
       (value, error) = (.null, Self.fullStore)
+    }
+    if !quotas.isEmpty,
+      let exceeded = claimQuotas(for: value, of: formula, at: path, replacing: current, in: &draft)
+    {
+      formulaFailures += 1
+      (value, error) = (.null, exceeded)
     }
     if let current, let computation = current.computation, computation.formula == formula, current.value == value {
       // The reason of a failure may have changed; that is no change of the value.

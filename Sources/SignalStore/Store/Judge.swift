@@ -12,8 +12,16 @@ struct Judge: Sendable {
   var formulas = FormulaGraph()
   /// The number of evaluations skipped or stopped because the budget of their commit was used up.
   var formulaFailures = 0
+  var quotas: QuotaBook
+  /// The count by other quotas, while it goes on.
+  var recount: QuotaRecount?
+  /// How many such counts have begun.
+  var recounts = 0
 
-  init(limits: StoreLimits) { self.limits = limits }
+  init(limits: StoreLimits, quotas: [Quota] = []) {
+    self.limits = limits
+    self.quotas = QuotaBook(quotas)
+  }
 
   /// Whether an operation involves computed properties; most do not, and need none of the lists of a transaction.
   func concernsFormulas(_ operation: PropertyStore.Operation, _ current: StoredValue?) -> Bool {

@@ -49,6 +49,7 @@ extension PropertyStore {
   ///   - rules: The rules by which records are omitted from now on.
   ///   - isClean: Whether none of the last records is missing.
   ///   - grace: Added to each time to live, for a replica whose last records may be missing.
+  ///   - quotas: What may be beneath some paths; see ``setQuotas(_:)``.
   ///   - compile: Compiles a formula, as the store knows no language.
   ///   - sink: Takes the records from the first of this store on, also those of rule 1.
   ///   - record: The number of the last record that was made before, when changes are sent by ``announce(through:)``;
@@ -57,14 +58,14 @@ extension PropertyStore {
   package convenience init(
     restoring replica: Replica, limits: StoreLimits = StoreLimits(), timers: any TimerClock = DispatchClock(),
     sink: (any RecordSink)? = nil, holdingBackAfter record: UInt64? = nil, ancestors: [Epoch: Revision] = [:],
-    rules: [PersistenceRule] = [], isClean: Bool = true, grace: Duration = .zero,
+    rules: [PersistenceRule] = [], isClean: Bool = true, grace: Duration = .zero, quotas: [Quota] = [],
     clock: @escaping @Sendable () -> Timestamp = { .now },
     compile: (String) throws(FormulaError) -> Formula
   ) {
     // Ignores a clock that starts in 1970, before the last recorded change.
     let now = Moment(time: max(clock(), replica.time, replica.signals.time), ticks: timers.now)
     var restoration = Restoration(replica, limits: limits)
-    restoration.resume(at: now, grace: grace, rules: rules, isClean: isClean, compile)
+    restoration.resume(at: now, grace: grace, rules: rules, isClean: isClean, quotas: quotas, compile)
     let lastHolder = restoration.holders.map(\.number).max() ?? 0
     self.init(restoration.state, lastHolder: lastHolder, ancestors: ancestors, timers: timers, clock: clock)
     let running = restoration.timers(at: now, on: timers)
@@ -122,15 +123,16 @@ private struct Restoration {
 
   /// Makes a judge from the leases and formulas of the properties.
   mutating func resume(
-    at now: Moment, grace: Duration, rules: [PersistenceRule], isClean: Bool,
+    at now: Moment, grace: Duration, rules: [PersistenceRule], isClean: Bool, quotas: [Quota],
     _ compile: (String) throws(FormulaError) -> Formula
   ) {
-    var judge = Judge(limits: limits)
+    var judge = Judge(limits: limits, quotas: quotas)
     var ended: [(end: Timestamp, path: PropertyPath)] = []
     var uncertain: [PropertyPath] = []
     // A client that can resume has seen everything up to there.
     let floor = isClean ? replica.floor : nil
     for property in StoreSnapshot(epoch: replica.epoch, revision: replica.revision, tree: replica.tree).scan() {
+      judge.quotas.add(QuotaUse(property), at: property.path)
       let isVolatile = property.computation == nil && isVolatile(property.path, rules)
       if isVolatile {
         volatile.append(property)

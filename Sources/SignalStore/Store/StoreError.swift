@@ -16,6 +16,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyProperties(limit: Int)
   /// The properties would take more bytes than ``StoreLimits/propertyBytes`` allows.
   case tooManyBytes(limit: Int)
+  /// There would be more beneath a path than a quota of the server allows.
+  case quotaExceeded(operation: Int, QuotaExcess)
   /// The transaction has more operations than ``StoreLimits/transactionOperations``.
   case tooManyOperations(limit: Int)
   /// The property is computed, so it cannot be set; deleting it makes its path free.
@@ -63,6 +65,7 @@ extension StoreError: CustomStringConvertible {
       "The store is full: it holds at most \(limit) properties."
     case .tooManyBytes(let limit):
       "The store is full: its properties have at most \(limit) bytes."
+    case .quotaExceeded(_, let excess): excess.description
     case .tooManyOperations(let limit):
       "The transaction has more than \(limit) operations."
     case .isComputed(let operation):

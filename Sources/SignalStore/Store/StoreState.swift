@@ -9,7 +9,7 @@ import JSON
 /// released later.
 struct StoreState: Sendable {
   private(set) var replica: Replica
-  private(set) var judge: Judge
+  var judge: Judge
   /// The timers of the replica that run in this process.
   var running: [PropertyPath: RunningTimer] = [:]
   /// Receives the records, if set.
@@ -52,6 +52,7 @@ struct StoreState: Sendable {
     hand(omissions?.omits(commit) == true ? .omittedCommit(commit) : .commit(commit))
     // Under the lock, so that commits are delivered in the order of their revisions.
     if announcements == nil { changes.enqueue(commit) } else { announcements?.keep(commit) }
+    if judge.countsQuotas { judge.count(commit) }
     return replica.apply(commit)
   }
 
@@ -95,6 +96,7 @@ struct StoreState: Sendable {
     var growth = Judge.Growth()
     growth.add(operation, outcome, current)
     try judge.checkRoom(for: growth, in: replica)
+    if !judge.quotas.isEmpty { try judge.checkQuotas(for: operation, current) }
     let revision = replica.revision.next
     let time = max(replica.time, now.time)
     guard let change = judge.change(operation, current, revision: revision, time: time, now) else {
@@ -123,6 +125,7 @@ struct StoreState: Sendable {
       judged.append((outcome, current))
     }
     try judge.checkRoom(for: growth, in: replica)
+    if !judge.quotas.isEmpty { try judge.checkQuotas(for: operations, judged) }
     try judge.checkHolders(of: operations, in: replica)
     var budget = judge.formulaBudget
     let defined = try judge.define(operations, judged.map(\.outcome), &budget)

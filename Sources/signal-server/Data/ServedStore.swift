@@ -21,6 +21,7 @@ struct ServedStore {
   init(_ settings: Settings, _ logger: Logger) throws(Failure) {
     guard let configuration = settings.storage else {
       store = PropertyStore(limits: settings.store)
+      store.setQuotas(settings.quotas)
       place = "in memory only: a restart forgets everything"
       storage = nil
       reading = nil
@@ -53,7 +54,7 @@ struct ServedStore {
         holdingBackAfter: isHeldBack ? recovery.position : nil, ancestors: recovery.ancestry.ends,
         rules: configuration.rules, isClean: recovery.isClean,
         // The last renewals may be lost; no time to live may end early for that.
-        grace: recovery.isClean ? .zero : grace
+        grace: recovery.isClean ? .zero : grace, quotas: settings.quotas
       ) { source throws(FormulaError) in try settings.live.keptFormula(source) }
       self.storage = storage
       feed.begin(store)

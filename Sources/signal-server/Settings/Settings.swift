@@ -31,7 +31,17 @@ struct Settings: Equatable, Sendable {
   /// How callers prove who they are.
   var auth = AuthenticationSettings()
   var access = Access()
+  /// What may be beneath some paths.
+  var quotas: [Quota] = []
+  var audit = Audit()
   var log = Log()
+
+  /// What is noted of what matters to security.
+  struct Audit: Equatable, Sendable {
+    /// The file; empty for none.
+    var file = ""
+    var events: [AuditTopic] = [.refusals, .failures, .tokens, .limits, .settings]
+  }
 
   /// Who may do what.
   struct Access: Equatable, Sendable {
@@ -170,6 +180,8 @@ extension Settings {
 
     .proxies("trusted-proxies", \.trustedProxies, "proxies that may say whom they serve: addresses, blocks, unix"),
 
+    .quotas("quotas", \.quotas, "how much there may be beneath some paths (507)"),
+
     .flag("access.open", \.access.open, "whoever reaches the server may do everything, also from other machines"),
     .condition("access.admin", \.access.admin, "who may do everything"),
     .accessRules("access.rules", \.access.rules, "who else may do what"),
@@ -197,6 +209,9 @@ extension Settings {
       "auth.cookie", \.auth.cookie, "the name of a cookie", "cookie that may hold a JSON Web Token",
       isValid: isTokenByte),
     .duration("auth.timeout", \.auth.timeout, anyTimeout, "for a WebSocket to say who is there, if required (4401)"),
+
+    .file("audit.file", \.audit.file, "log of what matters to security: refusals, failed proofs, changed settings"),
+    .auditTopics("audit.events", \.audit.events, "what is noted in it"),
 
     .choice("log.level", \.log.level, "least severe event to log"),
     .choice("log.format", \.log.format, "lines for people, or JSON objects").untilRestart,

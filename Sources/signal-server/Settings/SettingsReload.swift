@@ -36,17 +36,20 @@ final class SettingsReload: Sendable {
   private let read: @Sendable () throws(ConfigurationError) -> Settings?
   private let apply: @Sendable (Settings) throws(Failure) -> Void
   private let logger: Logger
+  private let audit: AuditQueue?
 
   /// - Parameters:
   ///   - settings: The settings that the server runs with.
   ///   - read: Reads all sources; nil when no file is among them, so that nothing can have changed.
   ///   - apply: Applies settings to the server, and makes it reload its certificates.
   init(
-    _ settings: Settings, logger: Logger, read: @escaping @Sendable () throws(ConfigurationError) -> Settings?,
+    _ settings: Settings, logger: Logger, audit: AuditQueue? = nil,
+    read: @escaping @Sendable () throws(ConfigurationError) -> Settings?,
     apply: @escaping @Sendable (Settings) throws(Failure) -> Void
   ) {
     current = Mutex(settings)
     self.logger = logger
+    self.audit = audit
     self.read = read
     self.apply = apply
   }
@@ -68,6 +71,7 @@ final class SettingsReload: Sendable {
       new = try read()
     } catch {
       logger.error("the settings stay as they are: \(error)")
+      audit?.record(AuditEvent(.settingsRefused, outcome: "\(error)"))
       return
     }
     // One at a time, and invalid settings change nothing.
@@ -81,9 +85,11 @@ final class SettingsReload: Sendable {
       }
     } catch {
       logger.error("the settings stay as they are: \(error.message)")
+      audit?.record(AuditEvent(.settingsRefused, outcome: error.message))
       return
     }
-    if new == nil, !reload.settings.auth.isActive,
+    audit?.record(AuditEvent(.settingsReloaded, subject: reload.changed.joined(separator: ", ")))
+    if new == nil, reload.settings.audit.file.isEmpty, !reload.settings.auth.isActive,
       !reload.settings.listeners.contains(where: { $0.endpoint.isSecured })
     {
       logger.warning("there is no settings file to read anew: the server was started without --config")

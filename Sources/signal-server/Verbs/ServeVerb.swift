@@ -64,13 +64,16 @@ struct ServeVerb: AsyncParsableCommand {
       throw Failure(.configuration, "auth: \(error.description.printable)")
     }
     KeySetFetcher(authenticator, logger).begin()
+    let audit = AuditLog(logger)
+    audit.use(try Self.openAudit(settings.audit), settings.audit.events)
+    TokenAudit.begin(authenticator, audit.queue)
     let served = try ServedStore(settings, logger)
     let store = served.store
     let server = Server(
-      Self.configuration(settings, logger), store: store, live: settings.live, series: served.series,
+      Self.configuration(settings, logger, audit.queue), store: store, live: settings.live, series: served.series,
       authenticator: authenticator)
     let reload = SettingsReload(
-      given, logger: logger,
+      given, logger: logger, audit: audit.queue,
       read: { [self] () throws(ConfigurationError) in
         guard ResolvedSettings.name(ofFile: config, ProcessEnvironment.variables) != nil else { return nil }
         return try resolve().settings
@@ -79,12 +82,17 @@ struct ServeVerb: AsyncParsableCommand {
         let settings = settings.within(available: availableMemory())
         do {
           let identities = try Authenticator.ReadFiles(settings.auth)
+          let auditFile = try Self.openAudit(settings.audit)
           level.change(to: settings.log.level)
           Self.raiseDescriptors(settings, logger)
-          try server.reload(Self.configuration(settings, logger), live: settings.live)
+          try server.reload(Self.configuration(settings, logger, audit.queue), live: settings.live)
+          audit.use(auditFile, settings.audit.events)
           authenticator.apply(identities)
+          store.setQuotas(settings.quotas)
         } catch let error as IdentityError {
           throw Failure(.configuration, "auth: \(error.description.printable)")
+        } catch let failure as Failure {
+          throw failure
         } catch {
           throw Failure(.configuration, "\(error)")
         }
@@ -111,25 +119,32 @@ struct ServeVerb: AsyncParsableCommand {
           "address": "\(address)", "epoch": "\(store.epoch)", "store": "\(served.place)",
           "memory": "\(SettingText.text(bytes: settings.memory))",
         ])
+      audit.queue.record(AuditEvent(.started, subject: address))
       try await server.run()
       withExtendedLifetime((sources, watch, tokenWatch)) {}
     } catch {
       let hint = error.isAddressInUse && settings.listen.isEmpty ? "; --port 0 picks a free one" : ""
       throw Failure(.system, "cannot serve: \(error)\(hint)")
     }
+    audit.queue.record(AuditEvent(.stopped))
+    audit.close()
     try served.close()
     logger.info("stopped")
   }
 
   /// The configuration of the server from the settings; with the level `debug` its events are logged.
-  private static func configuration(_ settings: Settings, _ logger: Logger) -> ServerConfiguration {
+  private static func configuration(
+    _ settings: Settings, _ logger: Logger, _ audit: AuditQueue
+  ) -> ServerConfiguration {
     var configuration = settings.server
+    configuration.audit = audit
     configuration.memoryObserver = { shortage in
       logger.warning(
         "memory is short: clients that do not read are dropped",
         metadata: ["in-use": "\(shortage.inUse)", "limit": "\(shortage.limit)", "dropped": "\(shortage.dropped)"])
     }
     configuration.exposedTokenObserver = { id, peer in
+      audit.record(AuditEvent(.tokenExposed, peer: peer, key: id))
       logger.warning(
         "a token was sent without TLS: others may have read it, replace it",
         metadata: ["id": "\(id ?? "not one of the server's own")", "peer": "\(peer)"])
@@ -170,6 +185,15 @@ struct ServeVerb: AsyncParsableCommand {
           "a key for RSA takes twice as long for a handshake as one on P-256", metadata: ["file": "\(certificate.file)"]
         )
       }
+    }
+  }
+
+  /// The file of the audit log; nil for none.
+  private static func openAudit(_ settings: Settings.Audit) throws(Failure) -> AuditLog.OpenedFile? {
+    do throws(AuditFile.Failure) {
+      return settings.file.isEmpty ? nil : AuditLog.OpenedFile(try AuditFile(settings.file))
+    } catch {
+      throw Failure(.configuration, "audit.file: \(settings.file.printable): \(error.reason)")
     }
   }
 

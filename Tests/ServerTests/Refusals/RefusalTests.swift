@@ -28,6 +28,7 @@ struct RefusalTests {
     do {
       let storeLimits = StoreLimits(properties: 3, transactionOperations: 4, formulaInputs: 2, ttlLimit: .seconds(3600))
       let store = PropertyStore.forTests(limits: storeLimits)
+      store.setQuotas([try Quota("a", bytes: 1000)])
       try store.transact(["a": "1", "b": #"{"x":[1,2]}"#, "c": "true"])
       return try TestServer(store: store, live: live, limits: limits)
     } catch {

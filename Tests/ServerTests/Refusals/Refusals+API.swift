@@ -267,6 +267,8 @@ extension Refusal {
     put("value: a part of one", "1", 400, "partial_content", "Content-Range: bytes 0-0/2"),
     .request("PUT: always is neither true nor false", "PUT", "/properties/a?always=1", 400, "bad_query", body: "2"),
     .request("PUT: an unknown parameter", "PUT", "/properties/a?alway=true", 400, "unknown_parameter", body: "2"),
+    .request(
+      "PUT: more than a quota admits", "PUT", "/properties/a", 507, "quota_exceeded", body: "\"\(long.prefix(1500))\""),
     .request("PUT: a new property when the store is full", "PUT", "/properties/new", 507, "store_full", body: "1"),
     put("condition: another value", "2", 412, "precondition_failed", "If-Match: \"e.9\""),
     put("condition: a list without the value", "2", 412, "precondition_failed", "If-Match: \"e.9\", \"e.8\""),

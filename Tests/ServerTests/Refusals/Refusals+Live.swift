@@ -151,6 +151,7 @@ extension Refusal {
     set("always is no truth value", #""path":"a","value":2,"always":1"#),
     set("it is there already", #""path":"a","value":2,"ifNoneMatch":"*""#, 412, "precondition_failed"),
     set("it has another revision", #""path":"a","value":2,"ifMatch":"e.0""#, 412, "precondition_failed"),
+    set("more than a quota admits", #""path":"a","value":"\#(long.prefix(1500))""#, 507, "quota_exceeded"),
     set("the store is full", #""path":"new","value":2"#, 507, "store_full"),
     set("a value over the limit", #""path":"a","value":"\#(long)""#, 413, "body_too_large"),
 

@@ -132,12 +132,13 @@ final class RandomRun {
 
   /// Goes on with a store that was made anew of a replica, as after a restart.
   func restart(
-    from replica: Replica, sink: (any RecordSink)?, rules: [PersistenceRule] = [], isClean: Bool = true
+    from replica: Replica, sink: (any RecordSink)?, rules: [PersistenceRule] = [], isClean: Bool = true,
+    quotas: [Quota] = []
   ) {
     let (clock, drift) = (clock, drift)
     store = PropertyStore(
       restoring: replica, limits: limits, timers: clock, sink: sink,
-      rules: rules, isClean: isClean,
+      rules: rules, isClean: isClean, quotas: quotas,
       clock: { Timestamp(milliseconds: clock.now.milliseconds + drift.value) }, compile: Self.formula)
     holders = store.holders
   }
