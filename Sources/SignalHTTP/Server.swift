@@ -38,11 +38,15 @@ public final class Server: Sendable {
     var certificates: [TLSContext.CertificateInfo] = []
   }
 
+  /// The version of the server and its libraries.
+  public static let version = "0.1.0"
+
   /// The configuration that the server was created with.
   public let configuration: ServerConfiguration
   private let makeHandler: HandlerFactory
   private let tickets = TLSTickets()
   private let rates: RateTable
+  private let counters: ServerCounters
   private let state: Mutex<State>
 
   /// Creates a server whose requests are answered by `handler`, which is called on the connection's loop and must not
@@ -56,9 +60,15 @@ public final class Server: Sendable {
     self.init(configuration) { _, _ in ClosureHandler(handler) }
   }
 
-  /// - Parameter rates: What its clients have used of what they may do.
-  init(_ configuration: ServerConfiguration, rates: RateTable = RateTable(), makeHandler: @escaping HandlerFactory) {
+  /// - Parameters:
+  ///   - rates: What its clients have used of what they may do.
+  ///   - counters: Where it puts what its loops count.
+  init(
+    _ configuration: ServerConfiguration, rates: RateTable = RateTable(),
+    counters: ServerCounters = ServerCounters(), makeHandler: @escaping HandlerFactory
+  ) {
     self.configuration = configuration
+    self.counters = counters
     self.rates = rates
     self.makeHandler = makeHandler
     state = Mutex(State(drainTimeout: configuration.limits.drainTimeout))
@@ -117,6 +127,7 @@ public final class Server: Sendable {
     }
     precondition(isFirst, "A server is started once.")
 
+    counters.set(loops.map(\.counterTable))
     let counts = loops.map { _ in ConnectionCount() }
     for (loop, count) in zip(loops, counts) {
       loop.submit { [configuration, makeHandler, listeners, rates] loop in

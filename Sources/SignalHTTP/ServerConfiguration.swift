@@ -36,6 +36,18 @@ public struct ServerConfiguration: Sendable {
   /// Called on the loop where it happens, at the moment it does: it must not block, and whatever it calls must be usable
   /// from several threads.
   public var observer: (@Sendable (ServerEvent) -> Void)?
+  /// The number of lines that the program's log has dropped so far, for the metrics; nil by default.
+  ///
+  /// Called on a loop: it must not block.
+  public var droppedLogLines: (@Sendable () -> Int)?
+  /// Which answered requests are reported, and to whom; none by default.
+  public var requestLog = RequestLog()
+  /// Called on connections that are not served: ``ServerEvent/Kind/turnedAway(reason:)``,
+  /// ``ServerEvent/Kind/handshakeFailed(reason:)`` and ``ServerEvent/Kind/proxyRefused(reason:)``, of which ``observer`` is
+  /// notified as well; nil by default.
+  ///
+  /// Called as ``observer`` is.
+  public var refusalObserver: (@Sendable (ServerEvent) -> Void)?
   /// Called at most once a second while most of ``Limits/memory`` is used; nil by default.
   ///
   /// Called on a loop, as ``observer`` is.

@@ -11,8 +11,8 @@ public struct ServerEvent: Sendable {
     case opened
     /// A connection is over, whoever ended it; the last event about it.
     case closed
-    /// A connection was closed without a response: far too many are open, or the server shuts down.
-    case turnedAway
+    /// A connection is not served, for this reason: it was closed at once, or its first request is answered 503.
+    case turnedAway(reason: String)
     /// There is no TLS with the peer, for this reason: a certificate that is not good, no cipher in common, no TLS at all.
     case handshakeFailed(reason: String)
     /// A connection was closed because it did not begin with a header of the PROXY protocol as it has to on its listener,
@@ -42,11 +42,14 @@ public struct ServerEvent: Sendable {
   public let kind: Kind
   /// The other end of the connection; nil when the event is not about one.
   public let peer: Peer?
+  /// For a request that was refused: the trace that its client says it belongs to.
+  public let trace: TraceParent?
 
   /// An event.
-  public init(_ kind: Kind, peer: Peer? = nil) {
+  public init(_ kind: Kind, peer: Peer? = nil, trace: TraceParent? = nil) {
     self.kind = kind
     self.peer = peer
+    self.trace = trace
   }
 }
 
@@ -63,5 +66,7 @@ final class Observation: Sendable {
   func tell(_ kind: ServerEvent.Kind) { observer(ServerEvent(kind, peer: peer)) }
 
   /// Reports an event of a request, whose client may be another than the connection's peer.
-  func tell(_ kind: ServerEvent.Kind, of client: Peer) { observer(ServerEvent(kind, peer: client)) }
+  func tell(_ kind: ServerEvent.Kind, of client: Peer, trace: TraceParent? = nil) {
+    observer(ServerEvent(kind, peer: client, trace: trace))
+  }
 }

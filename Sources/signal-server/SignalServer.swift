@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import FoundationEssentials
+import SignalHTTP
 
 /// The command line: `serve` and the client verbs.
 @main
@@ -12,7 +13,7 @@ struct SignalServer: AsyncParsableCommand {
       Exit status: 0 done, 1 the server refused, 64 wrong command line, 65 damaged files, 69 no server answers, 71 the \
       system refuses (the port is taken, the folder is in use), 74 the disk has failed, 75 the time of a wait is up, 78 wrong setting.
       """,
-    version: "0.1.0",
+    version: Server.version,
     subcommands: [
       ServeVerb.self, ListVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self,
       TransactionVerb.self, WatchVerb.self, HistoryVerb.self, WaitVerb.self, SendVerb.self, TimerVerb.self,
@@ -42,6 +43,8 @@ struct SignalServer: AsyncParsableCommand {
       }
       return .success
     } catch let failure as Failure {
+      // What has led to it comes first.
+      LogWriter.standard.flush()
       Terminal.complain(failure.message)
       return failure.status
     } catch {

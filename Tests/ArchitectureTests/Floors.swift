@@ -44,19 +44,23 @@ enum Floors {
     "Transport": Folder(imports: ["Glibc", "CTLS"], uses: ["System", "Bytes"]),
     "Loop": Folder(
       imports: ["Dispatch", "Synchronization", "Glibc", "CReadiness"],
-      uses: ["Memory", "Transport", "System", "Compression", "Bytes"]),
+      uses: ["Memory", "Metrics", "Transport", "System", "Compression", "Bytes"]),
+    "Metrics": Folder(imports: ["SignalStore", "Synchronization"], uses: ["System", "Bytes"]),
     "Rates": Folder(imports: ["Synchronization"], uses: [""]),
     "Connection": Folder(
       imports: ["Synchronization"],
-      uses: ["Loop", "Rates", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", "System", ""]),
+      uses: [
+        "Loop", "Rates", "Memory", "Metrics", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", "System", "",
+      ]),
     // The hub writes frames, once for all who get them, and its methods run on a loop; it knows no connection.
     "Hub": Folder(
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
-      uses: ["Loop", "WebSocket", "Compression", "Bytes"]),
+      uses: ["Loop", "Metrics", "WebSocket", "Compression", "Bytes"]),
     "API": Folder(
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
       uses: [
-        "Hub", "Connection", "Loop", "Rates", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes", "",
+        "Hub", "Connection", "Loop", "Rates", "Memory", "Metrics", "Transport", "WebSocket", "HTTP", "Compression",
+        "Bytes", "",
       ]),
     "Client": Folder(
       imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["Transport", "System", "WebSocket", "HTTP", "Bytes"]),
@@ -65,8 +69,8 @@ enum Floors {
     "": Folder(
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
       uses: [
-        "API", "Hub", "Connection", "Loop", "Rates", "Memory", "Transport", "WebSocket", "HTTP", "Compression", "Bytes",
-        "System",
+        "API", "Hub", "Connection", "Loop", "Rates", "Memory", "Metrics", "Transport", "WebSocket", "HTTP",
+        "Compression", "Bytes", "System",
       ]),
   ]
 

@@ -32,6 +32,7 @@ package final class AccessPolicy: Sendable {
 
   let rules: [CompiledRule]
   let admin: CheckedExpression?
+  let metrics: CheckedExpression?
   /// Whether a condition uses the variable `request`, so that rights are not the same for all requests of a caller.
   package let usesRequest: Bool
   let paths: PathLimits
@@ -51,11 +52,12 @@ package final class AccessPolicy: Sendable {
     guard source.rules.count <= AccessRules.mostRules else {
       throw AccessFault(description: "there are more than \(AccessRules.mostRules) rules")
     }
-    if let admin = source.admin {
-      self.admin = try AccessPolicy.expression(
-        admin, "admin", CELEnvironment(variables: [CELVariable("auth"), CELVariable("request")]), limits)
-    } else {
-      admin = nil
+    let environment = CELEnvironment(variables: [CELVariable("auth"), CELVariable("request")])
+    admin = try source.admin.map { admin throws(AccessFault) in
+      try AccessPolicy.expression(admin, "admin", environment, limits)
+    }
+    metrics = try source.metrics.map { metrics throws(AccessFault) in
+      try AccessPolicy.expression(metrics, "metrics", environment, limits)
     }
     var rules: [CompiledRule] = []
     for (number, rule) in source.rules.enumerated() {
@@ -67,7 +69,7 @@ package final class AccessPolicy: Sendable {
     }
     self.rules = rules
     let expressions = rules.flatMap { $0.conditions.map(\.expression) + ($0.validate.map { [$0] } ?? []) }
-    usesRequest = (expressions + (admin.map { [$0] } ?? [])).contains {
+    usesRequest = (expressions + [admin, metrics].compactMap(\.self)).contains {
       (try? $0.program())?.variables.contains("request") == true
     }
   }

@@ -7,11 +7,14 @@ package struct AccessRules: Equatable, Sendable {
 
   /// The condition under which a caller may do everything; nil: nobody may by this.
   package var admin: String?
+  /// The condition under which a caller may see what the server counts, as administrators may anyway; nil: nobody else.
+  package var metrics: String?
   /// What is not allowed by one of these is denied; their order means nothing.
   package var rules: [AccessRule]
 
-  package init(admin: String? = nil, rules: [AccessRule] = []) {
+  package init(admin: String? = nil, metrics: String? = nil, rules: [AccessRule] = []) {
     self.admin = admin
+    self.metrics = metrics
     self.rules = rules
   }
 }

@@ -66,6 +66,8 @@ package final class Rights {
   package let identity: Identity?
   /// Whether everything is allowed.
   package let isAdministrator: Bool
+  /// Whether what the server counts may be seen.
+  package let maySeeMetrics: Bool
   let policy: AccessPolicy
   let known: [Int: CELValue]
   private var terms: [AccessOperation: Terms] = [:]
@@ -76,11 +78,12 @@ package final class Rights {
     let auth = identity.map { CELValue($0.auth) } ?? .null
     let request = (request ?? RequestFacts()).value
     known = [RuleVariables.auth: auth, RuleVariables.request: request]
-    if let admin = policy.admin, case .value(.bool(true)) = admin.residual(knowing: [0: auth, 1: request]) {
-      isAdministrator = true
-    } else {
-      isAdministrator = false
+    func holds(_ condition: CheckedExpression?) -> Bool {
+      guard case .value(.bool(true))? = condition?.residual(knowing: [0: auth, 1: request]) else { return false }
+      return true
     }
+    isAdministrator = holds(policy.admin)
+    maySeeMetrics = isAdministrator || holds(policy.metrics)
   }
 
   // MARK: Judging

@@ -71,6 +71,7 @@ extension EventStreamSession: Subscriber {
 
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)
+    loop.counters.add(.droppedTooSlow)
     subscriptions.removeAll()
     stream.connection.observation?.tell(.closing(.tooSlow, reason: reason))
     stream.close(comment: reason, on: loop)

@@ -55,6 +55,7 @@ final class LiveAPI: RequestHandler {
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
+      response.route = route.number
       identity = try self.identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
       isCounted = true
@@ -101,6 +102,7 @@ final class LiveAPI: RequestHandler {
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
       let route = try route(head)
+      response.route = route.number
       identity = try self.identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
       guard route.allows(head.knownMethod) else { throw notAllowed(head, route) }
@@ -138,7 +140,7 @@ final class LiveAPI: RequestHandler {
       throw .problem(Problem(.notImplemented, "There is no method \"\(head.method)\" here (RFC 9110 §9.1)."))
     }
     if head.targetForm == .asterisk { return .server }
-    guard let route = Route(head.path) else {
+    guard let route = Route(head.path), service.configuration.metrics || !route.isMetrics else {
       throw .problem(Problem(.noSuchRoute, "There is nothing at \"\(head.path.string)\"."))
     }
     return route
@@ -182,6 +184,7 @@ final class LiveAPI: RequestHandler {
       response.begin(.ok)
       response.field("Content-Type", description.mediaType)
       response.end(description.text)
+    case (.metrics, .get), (.metrics, .head): try tellMetrics(head, &response, as: caller)
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
       let isDraining = loop.isDraining
@@ -250,6 +253,9 @@ final class LiveAPI: RequestHandler {
     response.end(text)
   }
 
+  /// The routes by which requests are counted, by their numbers; the first is for requests that have none.
+  static var routeTemplates: [String] { Route.templates }
+
   private static func append(_ storage: StorageStatus, to text: inout [UInt8]) {
     text.append(literal: #","storage":""#)
     text.append(literal: storage.refusal.word)
@@ -317,7 +323,7 @@ private enum Route {
   case signal(ByteView)
   case timer(ByteView)
   case history(ByteView)
-  case list, timers, transactions, events, explain, access, tickets, me, live, ready
+  case list, timers, transactions, events, explain, access, tickets, me, live, ready, metrics
   case description(InterfaceDescription)
   /// The server as a whole: `OPTIONS *`.
   case server
@@ -342,7 +348,7 @@ private enum Route {
     [
       ("/properties", .list), ("/timers", .timers), ("/transactions", .transactions), ("/events", .events),
       ("/expressions/explain", .explain), ("/access/explain", .access), ("/auth/tickets", .tickets), ("/auth/me", .me),
-      ("/health/live", .live), ("/health/ready", .ready),
+      ("/health/live", .live), ("/health/ready", .ready), ("/metrics", .metrics),
       ("/openapi.yaml", .description(.openAPI)), ("/asyncapi.yaml", .description(.asyncAPI)),
       ("/messages.schema.json", .description(.messages)),
     ]
@@ -353,7 +359,7 @@ private enum Route {
     case .property: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
     case .timer: "GET, HEAD, PUT, DELETE, OPTIONS"
     case .signal, .transactions, .explain, .access, .tickets: "POST, OPTIONS"
-    case .history, .list, .timers, .events, .me, .live, .ready, .description: "GET, HEAD, OPTIONS"
+    case .history, .list, .timers, .events, .me, .live, .ready, .metrics, .description: "GET, HEAD, OPTIONS"
     case .server: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
     }
   }
@@ -363,7 +369,7 @@ private enum Route {
     switch self {
     case .property, .signal, .timer, .timers, .list, .transactions, .explain, .access, .events: true
     // History answers determine themselves on which record they depend.
-    case .history, .tickets, .me, .description, .live, .ready, .server: false
+    case .history, .tickets, .me, .description, .live, .ready, .metrics, .server: false
     }
   }
 
@@ -374,6 +380,40 @@ private enum Route {
     // Events look for a ticket in the query, too; in a browser a WebSocket says who it is when it is open.
     case .tickets, .me, .events: .optional
     default: .asConfigured
+    }
+  }
+
+  var isMetrics: Bool { if case .metrics = self { true } else { false } }
+
+  /// All routes as requests are counted by them, by their numbers; the first is for requests that have none.
+  static let templates = [
+    "none", "/properties/{path}", "/signals/{path}", "/timers/{path}", "/history/{path}", "/properties", "/timers",
+    "/transactions", "/events", "/expressions/explain", "/access/explain", "/auth/tickets", "/auth/me", "/health/live",
+    "/health/ready", "/metrics", "/openapi.yaml", "/asyncapi.yaml", "/messages.schema.json", "*",
+  ]
+
+  /// The place in ``templates``.
+  var number: UInt8 {
+    switch self {
+    case .property: 1
+    case .signal: 2
+    case .timer: 3
+    case .history: 4
+    case .list: 5
+    case .timers: 6
+    case .transactions: 7
+    case .events: 8
+    case .explain: 9
+    case .access: 10
+    case .tickets: 11
+    case .me: 12
+    case .live: 13
+    case .ready: 14
+    case .metrics: 15
+    case .description(.openAPI): 16
+    case .description(.asyncAPI): 17
+    case .description(.messages): 18
+    case .server: 19
     }
   }
 

@@ -123,6 +123,10 @@ public struct LiveConfiguration: Sendable, Equatable {
   public var paths: PathLimits
   /// Limits of an expression.
   public var expressions: CELLimits
+  /// Whether what the server counts is told at `/metrics`.
+  ///
+  /// Default true.
+  public var metrics = true
   /// Who may do what; nil: whoever reaches the server may do everything.
   package var policy: AccessPolicy?
 

@@ -18,6 +18,11 @@ final class LiveService {
   /// The memory of the server; nil when it has no limit.
   let memory: MemoryBudget?
   let histories: HistoryRequests
+  /// What all loops of the server count.
+  let counters: ServerCounters
+  /// Lines that the log of the program has dropped; nil when it has none.
+  let droppedLogLines: (@Sendable () -> Int)?
+  let connectionLimit: Int
   /// Finds out who callers are; nil where nobody can prove that.
   let authenticator: Authenticator?
   /// Ends connections whose identities end; nil as above.
@@ -40,8 +45,12 @@ final class LiveService {
   init(
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
     rates: RateTable, series: (any SeriesSource)? = nil, authenticator: Authenticator? = nil,
+    counters: ServerCounters = ServerCounters(), droppedLogLines: (@Sendable () -> Int)? = nil,
     observer: (@Sendable (ServerEvent) -> Void)? = nil, audit: AuditQueue? = nil, on loop: isolated EventLoop
   ) {
+    self.counters = counters
+    self.droppedLogLines = droppedLogLines
+    connectionLimit = limits.connections
     self.authenticator = authenticator
     identities = authenticator.map { IdentityWatch($0, on: loop) }
     certificates = CertificateIdentities()
@@ -94,6 +103,9 @@ final class LiveService {
     observer: (@Sendable (ServerEvent) -> Void)?
   ) {
     commands = Commands(other.commands, configuration)
+    counters = other.counters
+    droppedLogLines = other.droppedLogLines
+    connectionLimit = limits.connections
     gate = other.gate
     memory = other.memory
     holdsBack = other.holdsBack

@@ -274,6 +274,7 @@ final class LiveSession: WebSocketHandler {
 
   private func refuse(_ problem: Problem, _ id: Int?, _ command: String, on loop: isolated EventLoop) {
     service.commands.note(problem, of: caller.identity, caller.peer, request: command)
+    loop.countRefusal(problem.code.rawValue)
     socket.connection.observation?.tell(
       .refusedCommand(status: problem.code.status, code: problem.code.rawValue))
     reply(on: loop) { text in
@@ -316,6 +317,7 @@ extension LiveSession: Subscriber {
 
   func tooSlow(on loop: isolated EventLoop) {
     let reason = service.tooSlow(subscriptions)
+    loop.counters.add(.droppedTooSlow)
     socket.close(.tooSlow, reason: reason, on: loop)
   }
 

@@ -20,6 +20,8 @@ final class PropertyWait: RequestWait {
     let until: Filter?
   }
 
+  var isTimed: Bool { false }
+
   let path: PropertyPath
   /// The store's revision when the request arrived: earlier changes are already included.
   fileprivate let began: Revision

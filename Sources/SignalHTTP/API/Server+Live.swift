@@ -26,12 +26,14 @@ extension Server {
   ) {
     let watchers = Watchers()
     let rates = RateTable()
-    self.init(configuration, rates: rates) { listening, loop in
+    let counters = ServerCounters()
+    self.init(configuration, rates: rates, counters: counters) { listening, loop in
       LiveAPI(
         LiveService(
           store: store, configuration: live, limits: configuration.limits, watchers: watchers, rates: rates,
-          series: series, authenticator: authenticator, observer: configuration.observer,
-          audit: configuration.audit, on: loop),
+          series: series, authenticator: authenticator, counters: counters,
+          droppedLogLines: configuration.droppedLogLines,
+          observer: configuration.observer, audit: configuration.audit, on: loop),
         ServedHosts(live.hosts, listeningOn: listening))
     }
   }

@@ -43,17 +43,20 @@ final class Acceptor: ConnectionAcceptor {
     self.handler = handler
     self.rates = rates
     self.configuration = configuration
+    let reporter = RequestReporter(configuration.requestLog)
     entrances = listeners.enumerated().map { number, listener in
       let service = HTTPService(
         handler: listener.redirect.map {
           RedirectHandler(to: $0, orServeBy: handler, configuration.exposedTokenObserver)
         } ?? handler,
         limits: configuration.limits, isSecured: listener.tls != nil, trusted: configuration.trustedProxies,
-        hsts: configuration.hsts)
+        hsts: configuration.hsts, reporter: reporter)
       return Entrance(
         service: service, listener: listener, peers: PeerListener(ListenerID(UInt8(number)), listener.endpoint))
     }
-    connections = LoopConnections(limits: configuration.limits, observer: configuration.observer, count: count)
+    connections = LoopConnections(
+      limits: configuration.limits, observer: configuration.observer,
+      refusalObserver: configuration.refusalObserver, count: count)
     self.all = all
   }
 
@@ -74,7 +77,7 @@ final class Acceptor: ConnectionAcceptor {
     guard let admission = admit(peer, entrance, on: loop) else { return connections.count.remove() }
     guard entrance.listener.awaitsProxyHeader else { return serve(handle, of: peer, entrance, admission, on: loop) }
     guard configuration.trustedProxies.contains(peer) else {
-      return refuse(peer, because: "it is none of the trusted proxies", admission, on: loop)
+      return refuse(peer, because: .proxyProtocol("it is none of the trusted proxies"), admission, on: loop)
     }
     do throws(SystemError) {
       try ProxyHeaderReader.begin(
@@ -87,11 +90,18 @@ final class Acceptor: ConnectionAcceptor {
   /// Decides whether a connection is served, and claims memory for it; nil when it is closed without a response.
   private func admit(_ peer: Peer, _ entrance: Entrance, on loop: isolated EventLoop) -> Admission? {
     var excess = all.reduce(0) { $0 + $1.value } - configuration.limits.connections
+    loop.counters.add(.acceptedConnections)
+    var reason = ConnectionRefusal.limit
     // A connection for which there is no memory is treated as over the limit.
     let memory = loop.memory.map { $0.takeConnection(isSecured: entrance.listener.tls != nil) } ?? 0
-    if memory == nil, let refused = loop.memory?.budget.refusedConnections { excess = max(excess, refused) }
+    if memory == nil, let refused = loop.memory?.budget.refusedConnections, refused > excess {
+      excess = refused
+      reason = .memory
+    }
+    if excess > 0 || loop.isDraining {
+      connections.refuse(peer, because: loop.isDraining ? .draining : reason, on: loop)
+    }
     guard excess <= Self.refusedAtATime, !loop.isDraining else {
-      connections.observe(peer)?.tell(.turnedAway)
       loop.memory?.release(input: 0, connection: memory)
       return nil
     }
@@ -109,7 +119,7 @@ final class Acceptor: ConnectionAcceptor {
     } catch {
       configuration.audit?.record(
         AuditEvent(.limitExceeded, peer: peer, outcome: "closed", subject: error.kind.rawValue))
-      return refuse(peer, because: nil, admission, on: loop)
+      return refuse(peer, because: .rate, admission, on: loop)
     }
     let session = HTTPSession(entrance.service, isRefusing: admission.isRefused)
     do throws(SystemError) {
@@ -134,11 +144,10 @@ final class Acceptor: ConnectionAcceptor {
 
   /// Ends a connection that does not begin as its listener requires, after its socket has been closed.
   ///
-  /// - Parameter reason: A phrase for a log; nil when the server itself is the reason.
   func refuse(
-    _ peer: Peer, because reason: String?, _ admission: Admission, on loop: isolated EventLoop
+    _ peer: Peer, because reason: ConnectionRefusal, _ admission: Admission, on loop: isolated EventLoop
   ) {
-    connections.observe(peer)?.tell(reason.map { .proxyRefused(reason: $0) } ?? .turnedAway)
+    connections.refuse(peer, because: reason, on: loop)
     forget(admission, on: loop)
   }
 

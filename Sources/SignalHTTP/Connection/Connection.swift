@@ -95,6 +95,7 @@ final class Connection: LoopMember {
     if peer.isRemote { transport.disableNagle() }
     let connection = Connection(transport, peer, session, connections, awaitsCertificate, gate, ownBytes, claim)
     connection.id = try loop.add(connection)
+    loop.counters.add(session.kind.counter)
     connection.observation?.tell(.opened)
     return connection
   }
@@ -120,6 +121,7 @@ final class Connection: LoopMember {
   func ready(_ event: ReadinessEvent, on loop: isolated EventLoop) {
     if event.isWritable && isFull {
       isFull = false
+      loop.setBlocked(false, id)
       if sessionDeadline != .max { sessionDeadline += loop.now - blockedSince }
       loop.setDeadline(sessionDeadline, of: id)
       if loop.hasSentEnough { markDirty(on: loop) } else { flush(on: loop) }
@@ -220,6 +222,7 @@ final class Connection: LoopMember {
       guard count > 0 else { return Transport.handshakeCost }
       if awaitsCertificate { identify() }
       // The bytes just received, in the loop's buffer, which is not modified while the session reads them.
+      loop.counters.add(.receivedBytes, count)
       let bytes = unsafe UnsafeMutableBufferPointer<UInt8>(
         rebasing: buffer.assumingMemoryBound(to: UInt8.self)[..<count])
       if input.isEmpty {
@@ -237,7 +240,7 @@ final class Connection: LoopMember {
       isReadable = false
       peerHasEnded = true
     case .failed:
-      if let reason = transport.failure { observation?.tell(.handshakeFailed(reason: reason)) }
+      if let reason = transport.failure { connections.refuse(peer, because: .tls(reason), on: loop) }
       abort(on: loop)
     }
     return 0
@@ -328,6 +331,7 @@ final class Connection: LoopMember {
   private func block(on loop: isolated EventLoop) {
     isFull = true
     blockedSince = loop.now
+    loop.setBlocked(true, id)
     loop.setDeadline(loop.now + limits.sendTimeout.nanosecondsClamped, of: id)
   }
 
@@ -382,7 +386,9 @@ final class Connection: LoopMember {
   /// The new session gets what has been received and not consumed.
   ///
   /// - Parameter client: The client of that session; nil when it is the peer.
-  func become(_ session: any Session, of client: Peer? = nil) {
+  func become(_ session: any Session, of client: Peer? = nil, on loop: isolated EventLoop) {
+    loop.counters.add(self.session.kind.counter, -1)
+    loop.counters.add(session.kind.counter)
     self.session = session
     guard client != nil || named != nil else { return }
     named = client.map { NamedClient($0) }
@@ -404,7 +410,10 @@ final class Connection: LoopMember {
   }
 
   func deadlineReached(on loop: isolated EventLoop) {
-    if isFull || state != .open { return abort(on: loop) }
+    if isFull || state != .open {
+      if isFull { loop.counters.add(.droppedAfterSendTimeout) }
+      return abort(on: loop)
+    }
     session.deadlineReached(self, on: loop)
   }
 
@@ -471,6 +480,7 @@ final class Connection: LoopMember {
     input = []
     claim = nil
     connections.count.remove()
+    loop.counters.add(session.kind.counter, -1)
     loop.remove(id)
     observation?.tell(.closed)
   }

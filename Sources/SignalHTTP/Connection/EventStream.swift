@@ -90,6 +90,7 @@ final class EventStream: Session {
 
   // MARK: Session
 
+  var kind: ConnectionKind { .eventStream }
   /// Pipelined requests wait in the socket, whose buffer bounds them, until the stream has ended.
   var takesInput: Bool { false }
   var collectsOutput: Bool { true }

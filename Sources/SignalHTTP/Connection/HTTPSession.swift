@@ -6,6 +6,8 @@ final class HTTPService {
   let limits: Limits
   let clock: ResponseClock
   private let trusted: TrustedProxies
+  /// Reports answered requests; nil where none are.
+  let reporter: RequestReporter?
   /// One for all connections: its table of fields keeps its capacity.
   var parser: RequestHeadParser
 
@@ -13,9 +15,12 @@ final class HTTPService {
   ///   - isSecured: The requests come over TLS.
   ///   - trusted: Those whose word about their clients counts.
   ///   - hsts: How long browsers shall use nothing but TLS; nil tells them nothing.
+  ///   - reporter: Reports answered requests; nil where none are.
   init(
-    handler: any RequestHandler, limits: Limits, isSecured: Bool, trusted: TrustedProxies, hsts: Duration?
+    handler: any RequestHandler, limits: Limits, isSecured: Bool, trusted: TrustedProxies, hsts: Duration?,
+    reporter: RequestReporter? = nil
   ) {
+    self.reporter = reporter
     self.handler = handler
     self.limits = limits
     self.trusted = trusted
@@ -54,6 +59,11 @@ final class HTTPSession: Session {
     /// From the response that the handler has begun to prepare.
     let commonFields: [UInt8]
     let coding: ContentCoding?
+    let route: UInt8
+    /// When the request was complete.
+    let begin: UInt64
+    /// Whether the time from then to the answer is that of work.
+    let isTimed: Bool
     /// nil when the answer comes from elsewhere, or after its timeout.
     var wait: (any RequestWait)?
   }
@@ -93,7 +103,7 @@ final class HTTPSession: Session {
 
   /// Takes the connection over after the last chunk of a stream.
   func begin(behindStreamOn connection: Connection, on loop: isolated EventLoop) {
-    connection.become(self)
+    connection.become(self, on: loop)
     setDeadline(connection, on: loop)
   }
 
@@ -170,7 +180,7 @@ final class HTTPSession: Session {
       case .waiting: return nil
       }
     } catch {
-      refuse(error, &output, connection)
+      refuse(error, &output, connection, on: loop)
       return nil
     }
   }
@@ -222,7 +232,7 @@ final class HTTPSession: Session {
       response.refuse(
         .serviceUnavailable, code: "too_many_connections", detail: "The server has as many connections as it may.",
         isTemporary: true)
-      tell(of: response, head, client, connection)
+      note(response, head, client, connection, written, on: loop)
       isClosing = true
       return nil
     }
@@ -230,21 +240,22 @@ final class HTTPSession: Session {
     switch service.handler.handle(head, body, &response, responder, on: loop) {
     case .answered:
       assert(response.output.count > written, "a handler said that it had answered, and had not")
-      tell(of: response, head, client, connection)
+      note(response, head, client, connection, written, on: loop)
       if !response.keepsAlive { isClosing = true }
       return nil
     case .later:
       phase = .waiting(
         Awaited(
           request: HTTPRequest(copying: head, body: []), client: client, commonFields: response.commonFields,
-          coding: response.coding, wait: nil))
+          coding: response.coding, route: response.route, begin: loop.now, isTimed: true, wait: nil))
       connection.setDeadline(after: service.limits.responseTimeout, on: loop)
       return nil
     case .wait(let wait, let time):
       phase = .waiting(
         Awaited(
           request: HTTPRequest(copying: head, body: []), client: client, commonFields: response.commonFields,
-          coding: response.coding, wait: wait))
+          coding: response.coding, route: response.route, begin: loop.now, isTimed: wait.isTimed,
+          wait: wait))
       // The end of such a peer has been reported already; it may still read an answer.
       let isOver = connection.peerIsEnding || loop.isDraining
       connection.setDeadline(after: isOver ? .zero : time, on: loop)
@@ -255,19 +266,21 @@ final class HTTPSession: Session {
       {
       case .accept(let key, let subprotocol, let deflate):
         response.switchToWebSocket(acceptKey: key, subprotocol: subprotocol, deflate: deflate)
+        note(response, head, client, connection, written, isTimed: false, on: loop)
         return Successor(
           session: WebSocket(
             on: connection, handler: handler, acceptsBinary: acceptsBinary, deflate: deflate, loop: loop),
           client: client)
       case .refuse(let refusal):
         response.refuse(refusal)
-        tell(of: response, head, client, connection)
+        note(response, head, client, connection, written, on: loop)
         if !response.keepsAlive { isClosing = true }
         return nil
       }
     case .eventStream(let handler):
       let isChunked = response.canChunk
       response.endAsStream()
+      note(response, head, client, connection, written, isTimed: false, on: loop)
       let stream = EventStream(
         on: connection, handler: handler, isChunked: isChunked,
         continuation: response.keepsAlive ? Continuation(service: service, sequence: sequence) : nil)
@@ -287,19 +300,20 @@ final class HTTPSession: Session {
       _ = handle(head, head.bytes[0..<0], of: client, &output, connection, on: loop)
       return true
     }
+    let written = output.count
     var lent: [UInt8] = []
     swap(&lent, &output)
     var response = ResponseWriter(
       appendingTo: consume lent, for: head, mayKeepAlive: false, isSecured: client.isSecured, service.clock)
     let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: client)
     isClosing = service.handler.refusesByHead(head, &response, responder, on: loop)
-    if isClosing { tell(of: response, head, client, connection) }
+    if isClosing { note(response, head, client, connection, written, on: loop) }
     output = response.output
     return isClosing
   }
 
   private func begin(_ next: Successor, _ connection: Connection, on loop: isolated EventLoop) {
-    connection.become(next.session, of: next.client.isForwarded ? next.client : nil)
+    connection.become(next.session, of: next.client.isForwarded ? next.client : nil, on: loop)
     switch next.session {
     case let socket as WebSocket: socket.open(on: loop)
     case let stream as EventStream:
@@ -313,29 +327,59 @@ final class HTTPSession: Session {
     if loop.isDraining { connection.drain(on: loop) }
   }
 
-  /// Reports an answer that is a refusal to the observer.
-  private func tell(
-    of response: borrowing ResponseWriter, _ head: borrowing RequestHead, _ client: Peer, _ connection: Connection
+  /// Counts an answer, and reports it: a refusal to the observer, and whatever is wanted to the log of requests.
+  ///
+  /// - Parameters:
+  ///   - begin: When the request was complete; nil when that was in this turn.
+  ///   - written: Bytes of the output before this answer.
+  ///   - isTimed: Whether the time since then is that of work.
+  private func note(
+    _ response: borrowing ResponseWriter, _ head: borrowing RequestHead, _ client: Peer, _ connection: Connection,
+    since begin: UInt64? = nil, _ written: Int, isTimed: Bool = true, on loop: isolated EventLoop
   ) {
-    guard response.status >= 400, let observation = connection.observation else { return }
-    observation.tell(
-      .refused(
-        method: "\(head.method)", path: head.path.string, status: response.status, code: response.problemCode),
-      of: client)
+    let kind = RequestKind(route: response.route, method: RequestKind.method(head.knownMethod))
+    // What was complete in this turn gets the time of the turn, when that is known.
+    loop.counters.countRequest(kind, status: response.status, isTimed: isTimed && begin == nil)
+    if isTimed, let begin { loop.counters.recordRequest(kind, taking: loop.now - begin) }
+    if response.status >= 400 {
+      loop.countRefusal(response.problemCode)
+      connection.observation?.tell(
+        .refused(
+          method: "\(head.method)", path: head.path.string, status: response.status, code: response.problemCode),
+        of: client, trace: head.traceParent())
+    }
+    guard let reporter = service.reporter, reporter.takes(response.status) else { return }
+    reporter.report(
+      AnsweredRequest(
+        peer: client, method: "\(head.method)", path: head.path.string, status: response.status,
+        code: response.problemCode, bytes: response.output.count - written,
+        duration: .nanoseconds(Int64(clamping: EventLoop.time - (begin ?? loop.now))), trace: head.traceParent()))
   }
 
-  /// Reports a refusal of a request that could not be read, or came too late.
-  private func tell(of response: borrowing ResponseWriter, _ connection: Connection) {
+  /// The same for a request that could not be read, or came too late.
+  private func note(
+    _ response: borrowing ResponseWriter, _ connection: Connection, _ written: Int, on loop: isolated EventLoop
+  ) {
+    loop.counters.countRequest(.unreadable, status: response.status, isTimed: false)
+    loop.countRefusal(response.problemCode)
     connection.observation?.tell(.refused(method: "", path: "", status: response.status, code: response.problemCode))
+    guard let reporter = service.reporter, reporter.takes(response.status) else { return }
+    reporter.report(
+      AnsweredRequest(
+        peer: connection.peer, method: "", path: "", status: response.status, code: response.problemCode,
+        bytes: response.output.count - written, duration: .zero, trace: nil))
   }
 
-  private func refuse(_ error: HTTPParseError, _ output: inout [UInt8], _ connection: Connection) {
+  private func refuse(
+    _ error: HTTPParseError, _ output: inout [UInt8], _ connection: Connection, on loop: isolated EventLoop
+  ) {
+    let written = output.count
     var lent: [UInt8] = []
     swap(&lent, &output)
     var response = ResponseWriter(
       appendingTo: consume lent, isSecured: connection.peer.isSecured, service.clock)
     response.refuse(error)
-    tell(of: response, connection)
+    note(response, connection, written, on: loop)
     output = response.output
     isClosing = true
   }
@@ -353,8 +397,9 @@ final class HTTPSession: Session {
         appendingTo: loop.takeScratch(), for: head, mayKeepAlive: !loop.isDraining,
         isSecured: awaited.client.isSecured, service.clock, commonFields: awaited.commonFields,
         coding: awaited.coding)
+      response.route = awaited.route
       write(head, &response)
-      tell(of: response, head, awaited.client, connection)
+      note(response, head, awaited.client, connection, since: awaited.begin, 0, isTimed: awaited.isTimed, on: loop)
       return response
     }
     connection.sendAnswerNow(response.output, on: loop)
@@ -413,7 +458,7 @@ final class HTTPSession: Session {
     var response = ResponseWriter(
       appendingTo: loop.takeScratch(), isSecured: connection.peer.isSecured, service.clock)
     response.refuse(status, code: code, detail: detail, isTemporary: true)
-    tell(of: response, connection)
+    note(response, connection, 0, on: loop)
     isClosing = true
     connection.sendAnswerNow(response.output, on: loop)
     loop.returnScratch(response.output)
@@ -500,5 +545,24 @@ extension RequestHead {
       if KnownField(token: name) == field { values.append(value.array) }
     }
     return values
+  }
+}
+
+extension RequestKind {
+  /// A request that could not be read, or came too late.
+  static let unreadable = RequestKind(route: 0, method: method(nil))
+
+  /// The number of a method, in the order of ``methods``.
+  fileprivate static func method(_ method: HTTPMethod.Known?) -> Int {
+    switch method {
+    case .get?: 0
+    case .head?: 1
+    case .put?: 2
+    case .post?: 3
+    case .patch?: 4
+    case .delete?: 5
+    case .options?: 6
+    case .connect?, .trace?, nil: 7
+    }
   }
 }

@@ -20,14 +20,26 @@ final class LoopConnections: Sendable {
   let limits: Limits
   /// Is notified of events on these connections.
   let observer: (@Sendable (ServerEvent) -> Void)?
+  /// Is notified of connections that are not served.
+  let refusalObserver: (@Sendable (ServerEvent) -> Void)?
   let count: ConnectionCount
 
   init(
-    limits: Limits, observer: (@Sendable (ServerEvent) -> Void)? = nil, count: ConnectionCount = ConnectionCount()
+    limits: Limits, observer: (@Sendable (ServerEvent) -> Void)? = nil,
+    refusalObserver: (@Sendable (ServerEvent) -> Void)? = nil, count: ConnectionCount = ConnectionCount()
   ) {
     self.limits = limits
     self.observer = observer
+    self.refusalObserver = refusalObserver
     self.count = count
+  }
+
+  /// Counts and reports a connection that is not served.
+  func refuse(_ peer: Peer, because reason: ConnectionRefusal, on loop: isolated EventLoop) {
+    loop.counters.add(reason.counter)
+    let event = ServerEvent(reason.event, peer: peer)
+    observer?(event)
+    refusalObserver?(event)
   }
 
   /// Creates the observation of a peer's connection; nil when there is no observer.

@@ -17,6 +17,7 @@ final class ProxyHeaderReader: LoopMember {
 
   var isNew: Bool { true }
   var blockedTime: UInt64? { nil }
+  var backlog: Int { 0 }
 
   /// Registers the socket, which goes back to the acceptor behind its header; without one the socket is closed, and the
   /// acceptor is told why.
@@ -50,18 +51,20 @@ final class ProxyHeaderReader: LoopMember {
     guard event.isReadable else { return }
     do throws(ProxyHeaderError) {
       guard let header = try header(loop.receiveBuffer) else {
-        if event.isEnding { end("the proxy has ended the connection before its header", on: loop) }
+        if event.isEnding {
+          end(.proxyProtocol("the proxy has ended the connection before its header"), on: loop)
+        }
         return
       }
       // Unregistered first: the connection registers it anew, and what is behind the header is reported again.
       loop.remove(id)
       let taken = unsafe UnsafeMutableRawBufferPointer(rebasing: loop.receiveBuffer.bytes[..<header.length])
       guard let socket = socket.take(), unsafe socket.receive(into: taken) == .bytes(header.length) else {
-        return acceptor.refuse(peer, because: "the connection broke", admission, on: loop)
+        return acceptor.refuse(peer, because: .proxyProtocol("the connection broke"), admission, on: loop)
       }
       acceptor.serve(socket, of: peer.relayed(from: header.source), entrance, admission, on: loop)
     } catch {
-      end(error.description, on: loop)
+      end(.proxyProtocol(error.description), on: loop)
     }
   }
 
@@ -74,15 +77,15 @@ final class ProxyHeaderReader: LoopMember {
   }
 
   func deadlineReached(on loop: isolated EventLoop) {
-    end("no complete header of the PROXY protocol within \(timeout)", on: loop)
+    end(.proxyProtocol("no complete header of the PROXY protocol within \(timeout)"), on: loop)
   }
 
   func proceed(on loop: isolated EventLoop) {}
   func flush(on loop: isolated EventLoop) {}
-  func drain(on loop: isolated EventLoop) { end(nil, on: loop) }
-  func abort(on loop: isolated EventLoop) { end(nil, on: loop) }
+  func drain(on loop: isolated EventLoop) { end(.draining, on: loop) }
+  func abort(on loop: isolated EventLoop) { end(.draining, on: loop) }
 
-  private func end(_ reason: String?, on loop: isolated EventLoop) {
+  private func end(_ reason: ConnectionRefusal, on loop: isolated EventLoop) {
     guard socket != nil else { return }
     loop.remove(id)
     socket = nil

@@ -43,6 +43,8 @@ struct ResponseWriter {
   private(set) var status = 0
   /// The code of the problem that has been written, if any.
   private(set) var problemCode = ""
+  /// The route of the application that answers, below ``RequestKind/routes``; 0 for none.
+  var route: UInt8 = 0
   private let isHead: Bool
   private let minorVersion: UInt8
   private let clock: ResponseClock
@@ -211,6 +213,7 @@ struct ResponseWriter {
 
   /// Appends the 101 of a WebSocket handshake; what follows is not HTTP.
   mutating func switchToWebSocket(acceptKey: [UInt8], subprotocol: String?, deflate: MessageDeflate?) {
+    status = 101
     WebSocketHandshake.appendResponse(
       acceptKey: acceptKey, subprotocol: subprotocol, deflate: deflate, to: &output)
   }

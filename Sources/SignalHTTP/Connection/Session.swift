@@ -15,6 +15,9 @@ struct Intake {
 ///
 /// A session owns no socket: it takes bytes, appends output to its connection, and asks it to close.
 protocol Session: AnyObject {
+  /// What it is counted as.
+  var kind: ConnectionKind { get }
+
   /// Whether input is wanted now; otherwise nothing is received and the peer's sending is throttled.
   var takesInput: Bool { get }
 
@@ -54,6 +57,9 @@ protocol Session: AnyObject {
 }
 
 extension Session {
+  /// As most are.
+  var kind: ConnectionKind { .http }
+
   /// Keeps nothing.
   var heldBytes: Int { 0 }
 

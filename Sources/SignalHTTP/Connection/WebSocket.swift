@@ -176,6 +176,7 @@ public final class WebSocket: Session {
 
   // MARK: Session
 
+  var kind: ConnectionKind { .webSocket }
   var takesInput: Bool { !isPaused }
   var collectsOutput: Bool { true }
   var heldBytes: Int { machine.heldBytes }
@@ -213,6 +214,7 @@ public final class WebSocket: Session {
         needsMore = true
         break reading
       case .message(let message):
+        loop.counters.add(.webSocketMessages)
         message.payload.withBytes(in: bytes) { handler.received($0, message.kind, from: self, on: loop) }
       case .replied, .pong: continue
       case .end(let how):

@@ -34,6 +34,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
   case secWebSocketProtocol
   case secWebSocketVersion
   case te
+  case traceparent
   case trailer
   case transferEncoding
   case upgrade
@@ -73,6 +74,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     case .secWebSocketProtocol: "sec-websocket-protocol"
     case .secWebSocketVersion: "sec-websocket-version"
     case .te: "te"
+    case .traceparent: "traceparent"
     case .trailer: "trailer"
     case .transferEncoding: "transfer-encoding"
     case .upgrade: "upgrade"
@@ -106,6 +108,7 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     case (9, UInt8(ascii: "f")): self.init(.forwarded, if: name.equalsIgnoringCase("forwarded"))
     case (10, UInt8(ascii: "c")): self.init(.connection, if: name.equalsIgnoringCase("connection"))
     case (10, UInt8(ascii: "k")): self.init(.keepAlive, if: name.equalsIgnoringCase("keep-alive"))
+    case (11, UInt8(ascii: "t")): self.init(.traceparent, if: name.equalsIgnoringCase("traceparent"))
     case (12, UInt8(ascii: "c")): self.init(.contentType, if: name.equalsIgnoringCase("content-type"))
     case (13, UInt8(ascii: "a")): self.init(.authorization, if: name.equalsIgnoringCase("authorization"))
     case (13, UInt8(ascii: "c")) where name.byte(at: 1) | 0x20 == UInt8(ascii: "a"):

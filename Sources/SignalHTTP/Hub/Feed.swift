@@ -12,6 +12,8 @@ final class Feed {
   private var subscription: Subscription?
   /// The number of groups.
   private var groups = 0
+  /// How many commits were taken together and are not routed yet, and since when the first of them has been waiting.
+  private var arrivals: [(left: Int, since: UInt64)] = []
   var finder = GroupFinder()
   var routing = Routing()
 
@@ -56,13 +58,30 @@ final class Feed {
     subscription?.cancel()
     subscription = nil
     _ = mailbox.take()
+    arrivals = []
     routing.removeAll()
   }
 
   func ownerWillTake() { if subscription != nil { mailbox.ownerWillTake() } }
 
   /// Takes what has arrived since the last time.
-  func take() { if subscription != nil { routing.add(mailbox.take()) } }
+  func take() {
+    guard subscription != nil else { return }
+    let (commits, since) = mailbox.takeAll()
+    if !commits.isEmpty { arrivals.append((commits.count, since)) }
+    routing.add(commits)
+  }
+
+  /// Counts commits that have been routed, and whose events are sent at the end of this turn.
+  func noteRouted(_ commits: Int, on loop: isolated EventLoop) {
+    var commits = commits
+    while commits > 0, let (left, since) = arrivals.first {
+      let number = min(commits, left)
+      loop.noteDelivered(number, since: since)
+      commits -= number
+      if number == left { arrivals.removeFirst() } else { arrivals[0].left -= number }
+    }
+  }
 }
 
 extension StoredValue {

@@ -106,6 +106,8 @@ struct FilteredChange {
   private(set) var work = 0
   /// The part of it spent on evaluations.
   private(set) var evaluated = 0
+  /// How many evaluations there were.
+  private(set) var evaluations = 0
   // Not optional: a value taken out of an optional is copied, once for each filter.
   private var new = Activation()
   private var old = Activation()
@@ -211,6 +213,7 @@ struct FilteredChange {
   private mutating func count(_ match: Program.Match, costing units: Int) -> Bool {
     work += units
     evaluated += units
+    evaluations += 1
     switch match {
     case .yes: return true
     case .no: return false

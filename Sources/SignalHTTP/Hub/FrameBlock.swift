@@ -92,6 +92,7 @@ struct FrameBlock {
   private let isCounted: Bool
   private var text: FrameText
   private var marks: [EventMark] = []
+  private var events = Events()
   /// Where the payload of the open event begins.
   private var openStart: Start?
   private var openRevision: Revision = 0
@@ -99,6 +100,12 @@ struct FrameBlock {
   private var isInUnit = false
   /// Where the payload of the current text frame begins, when messages are batched.
   private var frameStart: Start?
+
+  /// How many events of changes and messages there are in a block, and how many gaps.
+  struct Events {
+    var count = 0
+    var gaps = 0
+  }
 
   /// A position: in the text, and after how many spliced bytes, which are not in it.
   private struct Start {
@@ -130,9 +137,28 @@ struct FrameBlock {
   mutating func open(_ revision: Revision, room: @autoclosure () -> Int = 0, _ write: (inout FrameText) -> Void) {
     if text.bytes.isEmpty { text.bytes.reserveCapacity(room()) }
     close(more: isInUnit || openRevision == revision)
+    events.count += 1
     openStart = begin(id: nil)
     openRevision = revision
     write(&text)
+  }
+
+  /// Appends a message of a signal.
+  mutating func appendMessage(_ write: (inout FrameText) -> Void) {
+    events.count += 1
+    append(write)
+  }
+
+  /// Appends a gap.
+  mutating func appendGap(resumeAt revision: Revision?, _ write: (inout FrameText) -> Void) {
+    events.gaps += 1
+    append(resumeAt: revision, name: "gap", write)
+  }
+
+  /// Returns how many events have been written since the last time.
+  mutating func takeEvents() -> Events {
+    defer { events = Events() }
+    return events
   }
 
   /// Ends the open event, if there is one.

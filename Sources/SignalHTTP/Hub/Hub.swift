@@ -18,6 +18,7 @@ final class Hub: TurnParticipant {
   private let limits: HubLimits
   private let bookmarkNanoseconds: UInt64
   private var shortestBookmark: UInt64
+  private let counterTable: CounterTable
   private let changes: Feed
   private let messages: Feed
   private var groups: [SubscriptionGroup?] = []
@@ -54,6 +55,7 @@ final class Hub: TurnParticipant {
     self.store = store
     self.pace = pace
     self.limits = limits
+    counterTable = loop.counterTable
     progress = HubProgress(epoch: store.epoch)
     countsLeft = loop.work.limit
     bookmarkNanoseconds = max(1, bookmarkInterval.nanosecondsClamped)
@@ -94,9 +96,13 @@ final class Hub: TurnParticipant {
     let membership = Membership(
       group: group, subscriber: subscriber, replay: replay, take: take, conflatedBytes: limits.conflatedBytes)
     group.join(membership)
+    counters.add(options.topic.counter)
+    if let reason = replay.resetReason { counters.add(reason.counter) }
     if options.topic == .properties { watchers.add(options.patterns) }
     return membership
   }
+
+  private var counters: LoopCounters { counterTable.counters }
 
   private func feed(of topic: Topic) -> Feed {
     switch topic {
@@ -112,6 +118,7 @@ final class Hub: TurnParticipant {
   func cancel(_ membership: Membership) {
     let group = membership.group
     guard group.leave(membership) else { return }
+    counters.add(group.key.options.topic.counter, -1)
     let isCounted = countsLeft > 0
     if isCounted { countsLeft -= countOut(group) }
     departures.add(group, isCounted: isCounted)
@@ -138,6 +145,7 @@ final class Hub: TurnParticipant {
       for pattern in group.key.options.viewers?.audience.dependencies ?? [] { deciding.remove(pattern, group.index) }
       indexes[group.key] = nil
       groups[group.index] = nil
+      counters.add(.groups, -1)
       freeGroups += feed(of: group.key.options.topic).remove(group)
     }
     if !departures.isEmpty { loop.continueInNextTurn() }
@@ -156,11 +164,14 @@ final class Hub: TurnParticipant {
       patterns, id: id, wire: wire, watched: watched, number: number, store: store, pieceBytes: pace.snapshotBytes,
       subscriber: subscriber)
     demandSubscriptions.append(subscription)
+    counters.add(.demandSubscriptions)
     return subscription
   }
 
   func cancel(_ subscription: DemandSubscription) {
-    demandSubscriptions.removeAll { $0 === subscription }
+    guard let index = demandSubscriptions.firstIndex(where: { $0 === subscription }) else { return }
+    demandSubscriptions.remove(at: index)
+    counters.add(.demandSubscriptions, -1)
     guard demandSubscriptions.isEmpty else { return }
     demandFeed?.cancel()
     demandFeed = nil
@@ -178,6 +189,7 @@ final class Hub: TurnParticipant {
       key, index: index, progress: progress, limits: limits, compressors: compressors, now: now)
     if index == groups.count { groups.append(group) } else { groups[index] = group }
     indexes[key] = index
+    counters.add(.groups)
     if let bookmark = key.options.bookmark, bookmark < shortestBookmark {
       shortestBookmark = bookmark
       nextBookmarks = min(nextBookmarks, now + bookmark / 8)
@@ -214,15 +226,19 @@ final class Hub: TurnParticipant {
     var routing = Routing()
     swap(&routing, &feed.routing)
     var filtered = routing.takeChange() ?? FilteredChange(first.first)
-    let begin = filtered.work
+    let (begin, evaluations) = (filtered.work, filtered.evaluations)
+    var routed = 0
     let end = begin + loop.work[feed.topic]
     while filtered.work < end, let commit = routing.first,
       route(commit, of: feed, &routing, &filtered, until: end, on: loop)
     {
       routing.removeFirst()
+      routed += 1
       if !routing.retired.isEmpty { freeGroups += routing.takeRetired() }
     }
     loop.work[feed.topic] -= filtered.work - begin
+    if filtered.evaluations > evaluations { counters.add(.filterEvaluations, filtered.evaluations - evaluations) }
+    if routed > 0 { feed.noteRouted(routed, on: loop) }
     if routing.isWithinCommit { routing.keep(filtered) }
     for group in routing.touched where !group.isInCommit && !group.deliver(on: loop) {
       progress.schedule(group, on: loop)
@@ -252,7 +268,10 @@ final class Hub: TurnParticipant {
         }
         if filtered.work >= end { return false }
       }
-      if filtered.errors > 0 { filterFailed?(filtered.change.path, filtered.errors) }
+      if filtered.errors > 0 {
+        counters.add(.filterFailures, filtered.errors)
+        filterFailed?(filtered.change.path, filtered.errors)
+      }
     }
     for group in routing.inCommit {
       group.isInCommit = false

@@ -138,6 +138,7 @@ final class Membership {
   /// Sends the next piece of the beginning; after its last one, the blocks that have waited.
   func proceed(on loop: isolated EventLoop) {
     guard let piece = replay?.nextPiece(&loop.work.replays) else { return }
+    loop.counters.count(piece.events, for: 1)
     sendOwn(piece.frames, piece.marks, on: loop)
     // The piece may have contained all the events it wanted.
     guard place != nil, piece.isLast else { return }

@@ -24,6 +24,7 @@ final class Replay {
   struct Piece {
     let frames: Frames
     let marks: [EventMark]
+    let events: FrameBlock.Events
     let isLast: Bool
   }
 
@@ -101,6 +102,9 @@ final class Replay {
     }
   }
 
+  /// Why it begins anew, until the first piece has been made; nil when it does not.
+  var resetReason: ResetReason? { reset }
+
   /// Makes the next piece, which may be empty: when no work is left for it in this turn, or nothing matches.
   ///
   /// - Parameter work: What all beginnings may cost in this turn; the cost of this piece is subtracted from it.
@@ -127,7 +131,8 @@ final class Replay {
       }
     }
     let marks = block.takeMarks()
-    return Piece(frames: block.take(), marks: marks, isLast: isLast)
+    let events = block.takeEvents()
+    return Piece(frames: block.take(), marks: marks, events: events, isLast: isLast)
   }
 
   private func addProperties(_ scan: inout PropertyScan, _ budget: inout Int, _ work: inout Int) -> Bool {

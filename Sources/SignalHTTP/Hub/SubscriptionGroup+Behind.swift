@@ -52,6 +52,7 @@ extension SubscriptionGroup {
       var missed = member.takeMissed()
       var block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
       block.append(&missed, member.fellBehindBySlowness ? .slow : .paced, writer)
+      loop.counters.count(block.takeEvents(), for: 1)
       let marks = block.takeMarks()
       member.sendOwn(block.take(), marks, on: loop)
     }
@@ -78,7 +79,7 @@ extension FrameBlock {
   mutating func append(_ conflation: inout Conflation, _ reason: GapReason, _ writer: LiveEventWriter) {
     let (gap, events) = conflation.take()
     if let gap {
-      append(resumeAt: events.isEmpty ? gap.to : nil, name: "gap") {
+      appendGap(resumeAt: events.isEmpty ? gap.to : nil) {
         writer.appendGap(gap, reason, more: !events.isEmpty, to: &$0.bytes)
       }
       beginUnit()

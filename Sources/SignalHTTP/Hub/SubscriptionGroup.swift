@@ -177,7 +177,7 @@ final class SubscriptionGroup {
     if let filter = key.options.filter, !(verdict?.new ?? filter.holds(forNew: &change)) { return false }
     guard let message = change.change.new else { return false }
     if let viewers = key.options.viewers, change.visibility(to: viewers, key.options.topic) == .hidden { return false }
-    block.append { [writer] in writer.appendSignal(message, isRemembered: false, to: &$0) }
+    block.appendMessage { [writer] in writer.appendSignal(message, isRemembered: false, to: &$0) }
     return true
   }
 
@@ -207,11 +207,15 @@ final class SubscriptionGroup {
     }
     lastEvent = loop.now
     let marks = block.takeMarks()
+    let events = block.takeEvents()
     let frames = block.take()
+    var receivers = 0
     // Not compressed: who does not get it could not go on in the window.
     for place in members.indices.reversed() where members[place].joinedAt < revision {
+      receivers += 1
       members[place].deliver(frames, marks, on: loop)
     }
+    loop.counters.count(events, for: receivers)
     return false
   }
 
@@ -231,6 +235,7 @@ final class SubscriptionGroup {
   private func send(on loop: isolated EventLoop) {
     lastEvent = loop.now
     let marks = block.takeMarks()
+    loop.counters.count(block.takeEvents(), for: members.count)
     let frames = block.take()
     if frames.isEmpty { return }
     if let compression { return send(compression.forms(of: frames, for: members, at: loop.now), on: loop) }

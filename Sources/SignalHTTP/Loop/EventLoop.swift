@@ -21,6 +21,8 @@ protocol LoopMember: AnyObject {
   var isNew: Bool { get }
   /// Since when its peer has accepted none of the pending output, in the loop's time; nil when nothing is pending.
   var blockedTime: UInt64? { get }
+  /// Bytes waiting to be sent.
+  var backlog: Int { get }
   func ready(_ event: ReadinessEvent, on loop: isolated EventLoop)
   /// Called in the next turn when more was readable than one turn allows.
   func proceed(on loop: isolated EventLoop)
@@ -67,6 +69,8 @@ public actor EventLoop {
     var generation: UInt32 = 0
     /// The member's first request has not arrived yet.
     var isNew = false
+    /// The member's socket takes no output.
+    var isBlocked = false
     /// Readiness flags reported for the member while it waits in `passing`; zero when it does not.
     var passingFlags: UInt32 = 0
     var deadline: UInt64 = .max
@@ -150,6 +154,14 @@ public actor EventLoop {
   var work: TurnWork
   /// Accounts for the memory of the loop's connections; nil when it has no limit.
   let memory: MemoryKeeper?
+  /// The memory of `counters`.
+  nonisolated let counterTable: CounterTable
+  /// What the loop counts, for those who operate the server.
+  nonisolated let counters: LoopCounters
+  /// Commits whose events are sent in this turn, and since when they have been waiting.
+  private var delivered: [(commits: Int, since: UInt64)] = []
+  /// The numbers of codes of refusals that have occurred.
+  private var refusalCodes: [String: Int] = [:]
   /// Called once, when draining has closed the last connection.
   private var whenDrained: (@Sendable () -> Void)?
 
@@ -171,6 +183,8 @@ public actor EventLoop {
     work = TurnWork(limit: turnWork)
     compressors = Compressors(work: turnWork)
     self.memory = memory.map { MemoryKeeper($0) }
+    counterTable = CounterTable()
+    counters = counterTable.counters
     executor = try LoopExecutor(label: label)
     readiness = try Readiness()
     timerDescriptor = creadiness_make_timer()
@@ -232,7 +246,16 @@ public actor EventLoop {
       for participant in participants { participant.turnEnds(on: self) }
       flushDirty()
       closed.removeAll(keepingCapacity: true)
+      endTurn()
     } while !isStopped
+  }
+
+  /// Counts the turn, and what was answered and sent in it: the one time that the clock is read for that.
+  private func endTurn() {
+    let end = monotonicNanoseconds()
+    for (commits, since) in delivered { counters.recordDeliveries(commits, after: end > since ? end - since : 0) }
+    delivered.removeAll(keepingCapacity: true)
+    counters.endTurn(taking: end > now ? end - now : 0)
   }
 
   /// Handles the fetched events.
@@ -323,7 +346,24 @@ public actor EventLoop {
   }
 
   /// Counts bytes that have been sent in this turn.
-  func noteSent(_ bytes: Int) { outputLeft -= bytes }
+  func noteSent(_ bytes: Int) {
+    outputLeft -= bytes
+    counters.add(.sentBytes, bytes)
+  }
+
+  /// Counts commits whose events are sent at the end of this turn, and that have been waiting since a time.
+  func noteDelivered(_ commits: Int, since time: UInt64) { delivered.append((commits, time)) }
+
+  /// The present time of the clock of ``now``, for what happens outside of turns; takes some 25 ns.
+  nonisolated static var time: UInt64 { monotonicNanoseconds() }
+
+  /// Counts a refusal by its code.
+  func countRefusal(_ code: String) {
+    // Refusals are neither frequent nor fast; the table has a lock, which this keeps from being taken each time.
+    let number = refusalCodes[code] ?? counterTable.number(of: code)
+    refusalCodes[code] = number
+    counters.countRefusal(number)
+  }
 
   /// Whether so much has been sent in this turn that no further answers should be written.
   var hasSentEnough: Bool { outputLeft <= 0 }
@@ -363,6 +403,7 @@ public actor EventLoop {
     readiness.remove(member.descriptor)
     closed.append(member)
     slots[index].member = nil
+    slots[index].isBlocked = false
     slots[index].deadline = .max
     slots[index].passingFlags = 0
     slots[index].generation &+= 1
@@ -380,6 +421,12 @@ public actor EventLoop {
   func setDeadline(_ deadline: UInt64, of id: ConnectionID) {
     guard slots[Int(id.slot)].generation == id.generation else { return }
     slots[Int(id.slot)].deadline = deadline
+  }
+
+  /// Notes whether the member's socket takes output.
+  func setBlocked(_ isBlocked: Bool, _ id: ConnectionID) {
+    guard slots[Int(id.slot)].generation == id.generation else { return }
+    slots[Int(id.slot)].isBlocked = isBlocked
   }
 
   /// Asks for `flush` at the end of this turn.
@@ -452,8 +499,20 @@ public actor EventLoop {
       slots[index].deadline = .max
       slots[index].member?.deadlineReached(on: self)
     }
+    countBlocked()
     if drainDeadline <= now { abortAll() }
     if count > 0 || listeners.contains(where: \.isPaused) { needSweep() }
+  }
+
+  /// Counts what waits for sockets; only members that are blocked are looked at.
+  private func countBlocked() {
+    var (blocked, bytes) = (0, 0)
+    for index in slots.indices where slots[index].isBlocked {
+      blocked += 1
+      bytes += slots[index].member?.backlog ?? 0
+    }
+    counters.set(.blockedConnections, to: blocked)
+    counters.set(.backlogBytes, to: bytes)
   }
 
   // MARK: Listener and end

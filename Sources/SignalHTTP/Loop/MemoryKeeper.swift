@@ -58,6 +58,8 @@ final class MemoryKeeper: TurnParticipant {
     guard isShort else { return }
     // There may be no other event that would begin a turn.
     loop.needTurn(at: nextLook)
-    budget.noteShortage(dropping: loop.abortBlocked(), at: loop.now)
+    let dropped = loop.abortBlocked()
+    loop.counters.add(.droppedForMemory, dropped)
+    budget.noteShortage(dropping: dropped, at: loop.now)
   }
 }

@@ -83,6 +83,7 @@ package final class Journal: RecordSink {
   private let writtenPosition: Atomic<UInt64>
   private let queued = Atomic<Int>(0)
   private let state = Mutex(Health.ok)
+  private let writing: Mutex<StorageActivity>
   private let level: JournalLevel
   /// Whether the interval is longer than a time to live may wait.
   private let shortensInterval: Bool
@@ -94,6 +95,7 @@ package final class Journal: RecordSink {
     self.limits = limits
     self.observer = observer
     self.level = level
+    writing = Mutex(StorageActivity(queueLimit: limits.queueBytes))
     queue = Mutex(Queue(position: place.position))
     lastPosition = Atomic(place.position)
     durablePosition = Atomic(place.position)
@@ -167,6 +169,8 @@ package final class Journal: RecordSink {
       sync: limits.sync)
   }
 
+  package var activity: StorageActivity? { writing.withLock { $0 } }
+
   /// Makes what has been appended durable now, without waiting for the interval.
   package func hurry() {
     wakeWriter { $0.isHurried = true }
@@ -207,6 +211,15 @@ package final class Journal: RecordSink {
       if isOver { return nil }
       if let result { return result }
       if let deadline { _ = wake.wait(timeout: deadline) } else { wake.wait() }
+    }
+  }
+
+  /// Counts a row that has become durable, and how long that took, in nanoseconds.
+  func count(_ row: JournalRow, taking duration: UInt64) {
+    writing.withLock { writing in
+      writing.syncs.record(duration)
+      writing.records += row.last - row.first + 1
+      writing.writtenBytes += row.records.count
     }
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import Dispatch
 internal import SignalStore
 
 /// The work of the writer thread: one row, one commit and one sync for all records that have come.
@@ -120,9 +121,11 @@ final class JournalWriter: @unchecked Sendable {
       do throws(StorageError) {
         if checkpointer.takeRest() { try file.database.checkpoint() }
         let unneeded = level.coveredThrough
+        let begin = DispatchTime.now().uptimeNanoseconds
         let (end, deleted) = try file.append(
           row, after: place, deletingThrough: unneeded > deletedThrough ? unneeded : nil,
           limit: JournalLimits.deletedRows)
+        journal.count(row, taking: DispatchTime.now().uptimeNanoseconds - begin)
         place = end
         if deleted < JournalLimits.deletedRows { deletedThrough = unneeded }
         journal.set(.ok)

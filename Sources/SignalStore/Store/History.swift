@@ -57,6 +57,14 @@ package struct History: Sendable {
     return HistorySlice(needed.map { parts[$0].source(after: revision) }, after: revision, through: newest)
   }
 
+  /// The number of changes and bytes that are kept, and the time of the oldest commit; nil when there is none.
+  var figures: (changes: Int, bytes: Int, begin: Timestamp?) {
+    (
+      parts.reduce(0) { $0 + $1.changes }, parts.reduce(0) { $0 + $1.bytes },
+      parts.lazy.compactMap { $0.chunks.first?.commits.first?.time }.min()
+    )
+  }
+
   /// The longest range up to the newest commit in which none is missing.
   var all: HistorySlice {
     let floor = parts.map(\.floor).max() ?? newest

@@ -17,9 +17,9 @@ package struct HistoryPart: Sendable {
 
   private let countLimit: Int
   private let byteLimit: Int
-  private var chunks: ContiguousArray<Chunk> = []
-  private var changes = 0
-  private var bytes = 0
+  private(set) var chunks: ContiguousArray<Chunk> = []
+  private(set) var changes = 0
+  private(set) var bytes = 0
   /// The revision before the oldest kept commit, and that of the newest commit.
   private(set) var floor: Revision
 

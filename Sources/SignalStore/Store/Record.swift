@@ -49,6 +49,9 @@ package protocol RecordSink: AnyObject, Sendable {
   /// How the records are kept; nil when they are not kept for longer than the process.
   var status: StorageStatus? { get }
 
+  /// How records have been written since the start; nil when they are not kept.
+  var activity: StorageActivity? { get }
+
   /// Makes what was appended durable as soon as possible, where that is usually delayed.
   func hurry()
 }
@@ -59,6 +62,9 @@ extension RecordSink {
 
   /// Keeps no records.
   package var status: StorageStatus? { nil }
+
+  /// Keeps no records.
+  package var activity: StorageActivity? { nil }
 
   /// Does nothing.
   package func hurry() {}

@@ -32,6 +32,20 @@ extension StorageSync: CustomStringConvertible {
   }
 }
 
+/// How the records of a store have been written since the start.
+package struct StorageActivity: Sendable, Equatable {
+  /// The time that each group of records took to be written and synced.
+  package var syncs = DurationCounts()
+  /// Records that have been written.
+  package var records: UInt64 = 0
+  /// Bytes of these records.
+  package var writtenBytes = 0
+  /// Bytes of records that may wait to be written.
+  package var queueLimit: Int
+
+  package init(queueLimit: Int) { self.queueLimit = queueLimit }
+}
+
 /// How the records of a store are kept, at one moment.
 package struct StorageStatus: Sendable, Equatable {
   /// Why writes are refused; nil when they are accepted.

@@ -20,6 +20,11 @@ struct StoreState: Sendable {
   var omissions: Omissions?
   /// The number and the time of the last message, recorded or not.
   private(set) var lastMessage: (number: UInt64, time: Timestamp)
+  /// The revision and the number of the last message at the beginning.
+  let firstRevision: Revision
+  let firstMessage: UInt64
+  /// Properties whose time to live has ended since then.
+  private(set) var expiries = 0
 
   init(epoch: Epoch, limits: StoreLimits) {
     self.init(Replica(epoch: epoch, limits: limits), Judge(limits: limits))
@@ -32,6 +37,8 @@ struct StoreState: Sendable {
     self.replica = replica
     self.judge = judge
     lastMessage = (replica.signals.number, replica.signals.time)
+    firstRevision = replica.revision
+    firstMessage = replica.signals.number
   }
 
   // MARK: Records
@@ -192,6 +199,7 @@ struct StoreState: Sendable {
     var units = most
     var dropped: [History.Dropped] = []
     while let path = judge.leases.takeExpired(at: now, budget: &budget) {
+      expiries += 1
       if let excess = end(CollectionOfOne(path), by: .expire, at: now.time, &units, changes) { dropped.append(excess) }
       // Their dependents are computed while others wait, too.
       if units < most * 3 / 4 { return (false, dropped) }

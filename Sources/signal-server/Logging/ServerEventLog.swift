@@ -6,11 +6,13 @@ import SignalHTTP
 struct ServerEventLog {
   let logger: Logger
 
-  /// Writes one event.
+  /// Writes one event; a connection that was not served is in the log anyway (``RefusalLog``).
   func write(_ event: ServerEvent) {
+    if event.kind.isRefusedConnection { return }
     let (message, fields) = Self.text(of: event.kind)
     var metadata = Logger.Metadata(uniqueKeysWithValues: fields.map { ($0, .string($1)) })
     if let peer = event.peer { metadata["peer"] = "\(peer)" }
+    if let trace = event.trace { metadata["trace"] = .string(trace.traceID) }
     logger.debug("\(message)", metadata: metadata)
   }
 
@@ -19,7 +21,7 @@ struct ServerEventLog {
     switch kind {
     case .opened: ("connection opened", [])
     case .closed: ("connection closed", [])
-    case .turnedAway: ("connection turned away", [])
+    case .turnedAway(let reason): ("connection turned away", [("reason", reason)])
     case .handshakeFailed(let reason): ("no TLS", [("reason", reason)])
     case .proxyRefused(let reason): ("no proxy", [("reason", reason)])
     case .refused(let method, let path, let status, let code):
@@ -33,6 +35,16 @@ struct ServerEventLog {
     case .closing(let code, let reason):
       ("closing", [("code", "\(code.rawValue)"), ("reason", reason)].filter { !$0.1.isEmpty })
     case .filterFailed(let path, let filters): ("filter failed", [("path", path), ("filters", "\(filters)")])
+    }
+  }
+}
+
+extension ServerEvent.Kind {
+  /// Whether it is about a connection that was not served.
+  fileprivate var isRefusedConnection: Bool {
+    switch self {
+    case .turnedAway, .handshakeFailed, .proxyRefused: true
+    default: false
     }
   }
 }

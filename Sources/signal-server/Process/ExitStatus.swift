@@ -24,8 +24,11 @@ enum ExitStatus: Int32, Sendable {
   /// A setting is wrong.
   case configuration = 78
 
-  /// Ends the process.
-  func end() -> Never { exit(rawValue) }
+  /// Ends the process when the log has been written.
+  func end() -> Never {
+    LogWriter.standard.flush()
+    exit(rawValue)
+  }
 }
 
 /// A failure that ends the process: one line for the user, and a status.

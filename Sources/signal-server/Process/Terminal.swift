@@ -107,7 +107,8 @@ enum Terminal {
     try send(bytes, to: descriptor)
   }
 
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+  /// Writes bytes to a descriptor, and waits for its reader; nothing is reported when there is none left.
+  static func write(_ bytes: [UInt8], to descriptor: Int32) {
     var rest = bytes[...]
     while !rest.isEmpty {
       // The call reads at most the slice's own count from it.

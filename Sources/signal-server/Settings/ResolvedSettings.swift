@@ -169,6 +169,11 @@ struct ResolvedSettings: Equatable, Sendable {
     let access = settings.access
     let name = access.rules.isEmpty ? "access.admin" : "access.rules"
     let source = sources[name] ?? .builtIn
+    if access.given == nil, !access.metrics.isEmpty {
+      throw .contradiction(
+        "access.metrics", sources["access.metrics"] ?? .builtIn,
+        rule: "needs access.admin or access.rules, without which whoever reaches the server may see the metrics")
+    }
     if let rules = access.given {
       if access.open {
         throw .contradiction(

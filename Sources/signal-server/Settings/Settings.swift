@@ -49,11 +49,14 @@ struct Settings: Equatable, Sendable {
     var open = false
     /// The condition for those who may do everything; empty for nobody.
     var admin = ""
+    /// The condition for those who may see the metrics besides; empty for nobody.
+    var metrics = ""
     var rules: [AccessRule] = []
 
     /// The rules to be compiled; nil when there are none.
     var given: AccessRules? {
-      admin.isEmpty && rules.isEmpty ? nil : AccessRules(admin: admin.isEmpty ? nil : admin, rules: rules)
+      guard !admin.isEmpty || !rules.isEmpty else { return nil }
+      return AccessRules(admin: admin.isEmpty ? nil : admin, metrics: metrics.isEmpty ? nil : metrics, rules: rules)
     }
   }
 
@@ -104,6 +107,10 @@ struct Settings: Equatable, Sendable {
   struct Log: Equatable, Sendable {
     var level = Level.info
     var format = Format.text
+    /// Which requests are logged, whatever the level.
+    var requests = RequestLog().scope
+    /// Of requests answered with a status below 400, one in so many is logged.
+    var sample = RequestLog().sample
 
     /// The levels of swift-log, by its names.
     enum Level: String, CaseIterable, Sendable { case trace, debug, info, notice, warning, error, critical }
@@ -145,6 +152,8 @@ struct Settings: Equatable, Sendable {
     var server = ServerConfiguration(listeners: listeners, loops: loops, limits: limits)
     server.trustedProxies = trustedProxies
     server.hsts = tls.hsts
+    server.requestLog.scope = log.requests
+    server.requestLog.sample = log.sample
     return server
   }
 
@@ -184,6 +193,7 @@ extension Settings {
 
     .flag("access.open", \.access.open, "whoever reaches the server may do everything, also from other machines"),
     .condition("access.admin", \.access.admin, "who may do everything"),
+    .condition("access.metrics", \.access.metrics, "who besides may see /metrics"),
     .accessRules("access.rules", \.access.rules, "who else may do what"),
 
     .files(
@@ -215,6 +225,10 @@ extension Settings {
 
     .choice("log.level", \.log.level, "least severe event to log"),
     .choice("log.format", \.log.format, "lines for people, or JSON objects").untilRestart,
+    .choice("log.requests", \.log.requests, "requests to log: those refused or failed (errors), or all"),
+    .integer("log.sample", \.log.sample, 1...1_000_000, "of requests that are not errors, one in so many is logged"),
+
+    .flag("metrics", \.live.metrics, "tell at /metrics what the server counts"),
 
     .bytes("http.head-bytes", \.limits.http.headBytes, 1 << 10...1 << 20, "request line and fields together (431)"),
     .bytes("http.target-bytes", \.limits.http.targetBytes, 64...1 << 20, "path and query of a request (414)"),

@@ -149,6 +149,11 @@ struct ServeVerb: AsyncParsableCommand {
         "a token was sent without TLS: others may have read it, replace it",
         metadata: ["id": "\(id ?? "not one of the server's own")", "peer": "\(peer)"])
     }
+    let refusals = RefusalLog(logger)
+    configuration.refusalObserver = { refusals.write($0) }
+    let requests = LineLogHandler(settings.log.format, LogLevel(settings.log.level))
+    configuration.requestLog.observer = { requests.log($0) }
+    configuration.droppedLogLines = { LogWriter.standard.dropped }
     if logger.logLevel <= .debug {
       let log = ServerEventLog(logger: logger)
       configuration.observer = { log.write($0) }

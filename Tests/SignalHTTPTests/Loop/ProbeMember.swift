@@ -32,6 +32,7 @@ class ProbeMember: LoopMember {
   let descriptor: Int32
   var peer: Int32?
   var blockedTime: UInt64?
+  var backlog = 0
   var isNew = false
   /// Whether it has been dropped.
   private(set) var isAborted = false
