@@ -10,6 +10,8 @@ WORKDIR /build
 COPY Package.swift ./
 RUN swift package resolve
 COPY Sources Sources
+# Part of what is served.
+COPY Clients/javascript Clients/javascript
 # The manifest names the tests, so it cannot be read without them; they are not built.
 COPY Tests Tests
 RUN swift build -c release --static-swift-stdlib --product signal-server \

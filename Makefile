@@ -2,7 +2,7 @@
 # A list of what can be done here; anything longer than a line or two is a script in scripts/ that also runs alone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash openapi clients examples docs image clean
+.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash openapi clients console examples docs image clean
 # A toolchain unpacked here is found without further ado; one that is on the path already comes first.
 export PATH := $(PATH):/opt/swift/usr/bin
 sources = Sources Tests $(wildcard Examples Fuzz Benchmarks) Package.swift
@@ -56,6 +56,9 @@ openapi: build ## generate a Python client from openapi.yaml and try it, and che
 
 clients: build ## test the clients for JavaScript and Python against the server; CUTS=200 is how often they are cut off
 	@scripts/clients.sh .build/release/signal-server
+
+console: build ## test the console in Chromium, over all views; needs PyPI; ARGS="-k clients" passes flags on
+	@scripts/console.sh .build/release/signal-server $(ARGS)
 
 examples: ## build the examples
 	@scripts/examples.sh

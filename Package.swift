@@ -43,6 +43,8 @@ let package = Package(
       name: "SignalJournal", dependencies: ["CSQLite", "JSON", "SignalStore", "Signals"], exclude: ["README.md"],
       swiftSettings: strict),
     .target(name: "CReadiness"),
+    // The files that are served, inside the binary: see docs/decisions/0018-embedded-files.md.
+    .target(name: "CFiles", exclude: ["console"]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "CTLS", dependencies: ["COpenSSL"]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -53,11 +55,11 @@ let package = Package(
       name: "SignalHTTP",
       // Signals too, though SignalStore exports it: what is inlined from it here has to be compiled anew when it changes.
       dependencies: [
-        "CEL", "COpenSSL", "CReadiness", "CTLS", "CZlib", "JSON", "SignalAccess", "SignalStore", "Signals",
+        "CEL", "CFiles", "COpenSSL", "CReadiness", "CTLS", "CZlib", "JSON", "SignalAccess", "SignalStore", "Signals",
       ],
-      exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
-      resources: [
-        .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),
+      exclude: [
+        "API/asyncapi.yaml", "API/messages.schema.json", "API/openapi.yaml", "Client/README.md", "HTTP/README.md",
+        "WebSocket/README.md",
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -23,6 +23,7 @@ let package = Package(
     .target(
       name: "SignalStore", dependencies: ["JSON", "Signals"], exclude: ["README.md", "Signals"], swiftSettings: fuzzed),
     .target(name: "CReadiness"),
+    .target(name: "CFiles", exclude: ["console"]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "CTLS", dependencies: ["COpenSSL"]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -31,11 +32,11 @@ let package = Package(
     .target(
       name: "SignalHTTP",
       dependencies: [
-        "CEL", "COpenSSL", "CReadiness", "CTLS", "CZlib", "JSON", "SignalAccess", "SignalStore", "Signals",
+        "CEL", "CFiles", "COpenSSL", "CReadiness", "CTLS", "CZlib", "JSON", "SignalAccess", "SignalStore", "Signals",
       ],
-      exclude: ["Client/README.md", "HTTP/README.md", "WebSocket/README.md"],
-      resources: [
-        .embedInCode("API/openapi.yaml"), .embedInCode("API/asyncapi.yaml"), .embedInCode("API/messages.schema.json"),
+      exclude: [
+        "API/asyncapi.yaml", "API/messages.schema.json", "API/openapi.yaml", "Client/README.md", "HTTP/README.md",
+        "WebSocket/README.md",
       ],
       swiftSettings: fuzzed),
     .target(name: "CLibFuzzer"),

@@ -17,10 +17,10 @@ done
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; [ast.parse(open(name, encoding="utf-8").read(), name) for name in sys.argv[1:]]' \
     Benchmarks/peers/*.py Tests/Outside/*.py Tests/Outside/*/*.py \
-    Clients/conformance/*.py Clients/python/tests/*.py Clients/python/src/*/*.py
+    Tests/Console/*.py Clients/conformance/*.py Clients/python/tests/*.py Clients/python/src/*/*.py
 fi
 if command -v node >/dev/null; then
-  for module in Clients/javascript/*.js Clients/javascript/test/*.js; do
+  for module in Clients/javascript/*.js Clients/javascript/test/*.js Sources/CFiles/console/*.js; do
     node --check "$module"
   done
 fi

@@ -131,6 +131,7 @@ public final class Server: Sendable {
     let counts = loops.map { _ in ConnectionCount() }
     for (loop, count) in zip(loops, counts) {
       loop.submit { [configuration, makeHandler, listeners, rates] loop in
+        loop.join(loops)
         loop.setAcceptor(
           Acceptor(
             handler: makeHandler(listening, loop), listeners: listeners, configuration: configuration, rates: rates,

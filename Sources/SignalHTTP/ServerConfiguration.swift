@@ -107,6 +107,10 @@ public struct ListenerConfiguration: Sendable, Equatable {
   /// Whether each connection has to begin with a header of the PROXY protocol, version 1 or 2, before TLS if there is TLS;
   /// only ``ServerConfiguration/trustedProxies`` can connect then.
   public var proxyProtocol: Bool
+  /// Whether it serves the console, where there is one (``LiveConfiguration/console``).
+  ///
+  /// Default true.
+  public var console = true
 
   /// A listener with defaults for what is not given.
   public init(

@@ -15,7 +15,7 @@ enum Floors {
     "SignalAccess": ["JSON", "CEL", "SignalStore", "Synchronization", "Glibc", "COpenSSL"],
     "SignalHTTP": [
       "JSON", "CEL", "SignalStore", "SignalAccess", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL",
-      "CTLS", "CZlib",
+      "CTLS", "CZlib", "CFiles",
     ],
     "signal-server": [
       "JSON", "CEL", "SignalStore", "SignalAccess", "SignalHTTP", "SignalJournal", "ArgumentParser", "Logging",
@@ -57,7 +57,7 @@ enum Floors {
       imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
       uses: ["Loop", "Metrics", "WebSocket", "Compression", "Bytes"]),
     "API": Folder(
-      imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization"],
+      imports: ["SignalStore", "SignalAccess", "CEL", "JSON", "Synchronization", "CFiles"],
       uses: [
         "Hub", "Connection", "Loop", "Rates", "Memory", "Metrics", "Transport", "WebSocket", "HTTP", "Compression",
         "Bytes", "",

@@ -61,7 +61,7 @@ import Testing
   @Test func `every path has the methods that its route allows`() throws {
     let client = try TestServer().connect()
     for (path, methods) in paths {
-      let response = try client.request("OPTIONS", path.replacing("{path}", with: "a"))
+      let response = try client.request("OPTIONS", path.replacing(/\{(path|id)\}/, with: "a"))
       let allowed = Set((response.value("Allow") ?? "").split(separator: ", ").map(String.init)).subtracting(["OPTIONS"]
       )
       #expect(allowed == Set(methods.keys), "\(path)")
@@ -71,7 +71,9 @@ import Testing
   @Test func `every route of the protocol is a path`() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/protocol.md")
     let document = try String(contentsOf: root, encoding: .utf8)
-    let named = document.matches(of: /`(?:GET |POST )?(\/[a-z]+(?:\/[a-z{}]+|\.yaml|\.schema\.json)?)`/).map {
+    let named = document.matches(
+      of: /`(?:GET |POST |DELETE )?(\/[a-z]+(?:(?:\/[a-z{}]+)+|\.yaml|\.schema\.json|\.js|\.d\.ts)?)`/
+    ).map {
       String($0.1)
     }
     #expect(Set(named) == Set(paths.keys))
@@ -81,6 +83,7 @@ import Testing
   private func statuses(_ method: String, _ target: String) -> Set<Int>? {
     let path = String(target.prefix { $0 != "?" })
     let template = path.replacing(/^\/(properties|signals|timers|history)\/.+$/) { "/\($0.1)/{path}" }
+      .replacing(/^\/server\/connections\/.+$/, with: "/server/connections/{id}")
     return paths[template]?[method]
   }
 

@@ -106,6 +106,22 @@ struct ListenSettingTests {
     #expect(try resolved(nil).server.hsts == .seconds(31_536_000))
   }
 
+  @Test func `listeners may be without the console`() throws {
+    let settings = try resolved(
+      """
+      listen:
+        - {url: "unix:/s", console: false}
+        - {url: "http://a:1", console: true}
+      """)
+    #expect(settings.server.listeners.map(\.console) == [false, true] && settings.live.console)
+    var listed = Settings()
+    listed.listen = settings.listen
+    let listeners = try #require(Settings.byName["listen"]).text(in: listed)
+    #expect(listeners == #"[{url: "unix:/s", console: false}, {url: "http://a:1"}]"#)
+    #expect(try resolved("listen: \(listeners)").listen == settings.listen)
+    #expect(try resolved("console: false").live.console == false)
+  }
+
   @Test func `without it, host and port are the one listener`() throws {
     #expect(
       try resolved("host: \"::1\"\nport: 9\nlisten: []").listeners
@@ -218,6 +234,9 @@ struct ListenSettingTests {
       (
         "listen:\n  - url: unix:/s\n    proxy-protocol: yes\ntrusted-proxies: [unix]", [:],
         "listen[0].proxy-protocol: 'yes' is not true or false (f.yaml:3)"
+      ),
+      (
+        "listen:\n  - url: unix:/s\n    console: on", [:], "listen[0].console: 'on' is not true or false (f.yaml:3)"
       ),
       (
         "listen:\n  - url: http://a:1\n    proxy-protocol: true", [:],

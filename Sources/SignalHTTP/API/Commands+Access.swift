@@ -12,6 +12,13 @@ extension Commands {
     return access.rights(of: caller.identity, caller.request)
   }
 
+  /// Refuses what only those may do who may do everything; where there are no rules, that is whoever reaches the server.
+  func checkAdministrator(_ caller: Caller) throws(Problem) {
+    guard let rights = rights(of: caller), !rights.isAdministrator else { return }
+    let isUnknown = caller.identity == nil && access.canIdentify
+    throw Problem(isUnknown ? .unauthenticated : .forbidden, "Only administrators may ask about the server.")
+  }
+
   /// Refuses to read a property that the caller may not see; the refusal is the same whether there is one or not.
   func checkReading(
     _ operation: AccessOperation, _ path: PropertyPath, _ found: StoredValue?, as caller: Caller

@@ -71,6 +71,8 @@ final class Commands {
 
   /// The identity of the history to which revisions belong.
   var epoch: Epoch { store.epoch }
+  /// The number of properties.
+  var propertyCount: Int { store.count }
   /// The revision of the last change.
   var revision: Revision { store.revision }
   /// Whether changes are delivered to subscribers later than they are made.

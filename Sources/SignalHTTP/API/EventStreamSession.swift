@@ -4,10 +4,10 @@ import SignalStore
 
 /// One subscription as server-sent events (`docs/protocol.md` §5).
 final class EventStreamSession: EventStreamHandler {
-  private let service: LiveService
-  private let subscriptions: LiveSubscriptions
+  let service: LiveService
+  let subscriptions: LiveSubscriptions
   private let subscription: CheckedSubscription
-  private let caller: Caller
+  let caller: Caller
   /// One of those that an identity may have.
   private let claim: RateClaim?
   private unowned var stream: EventStream! = nil

@@ -9,11 +9,13 @@ extension LiveAPI {
     _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder, as caller: Caller,
     on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
-    let query = try Query(head, ["match", "where", "limit", "after"])
+    let query = try Query(head, ["match", "where", "limit", "after", "depth", "fields"])
     let limits = service.configuration.limits
     let limit = try query.integer("limit", in: 1...limits.listLimit) ?? limits.listDefault
     let patterns = try query.patterns("match", service.configuration)
     let after = try query.path("after", service.configuration)
+    let depth = try query.integer("depth", in: 1...service.configuration.paths.depth)
+    let fields = try problem { () throws(Problem) in try query.listFields() }
     var filter: Filter?
     if let source = try query.one("where") {
       let compiled = try problem { () throws(Problem) in try service.commands.filter(source) }
@@ -32,7 +34,7 @@ extension LiveAPI {
       service.commands, caller,
       PropertyListPage.Request(
         patterns: scope.patterns, audience: scope.audience, filter: filter, after: after, limit: limit,
-        asLines: type == 1),
+        depth: depth, fields: fields, asLines: type == 1),
       limits)
     return answer(with: page, &response, responder, on: loop)
   }

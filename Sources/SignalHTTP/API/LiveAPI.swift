@@ -54,7 +54,7 @@ final class LiveAPI: RequestHandler {
     var identity: Identity?
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
-      let route = try route(head)
+      let route = try route(head, from: responder.peer)
       response.route = route.number
       identity = try self.identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
@@ -101,7 +101,7 @@ final class LiveAPI: RequestHandler {
     var identity: Identity?
     do throws(APIError) {
       try admit(head, from: responder.peer, &response)
-      let route = try route(head)
+      let route = try route(head, from: responder.peer)
       response.route = route.number
       identity = try self.identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
@@ -135,15 +135,22 @@ final class LiveAPI: RequestHandler {
     try admission.origins.admit(head, isSecured: peer.isSecured, &response)
   }
 
-  private func route(_ head: borrowing RequestHead) throws(APIError) -> Route {
+  private func route(_ head: borrowing RequestHead, from peer: Peer) throws(APIError) -> Route {
     guard head.knownMethod != nil else {
       throw .problem(Problem(.notImplemented, "There is no method \"\(head.method)\" here (RFC 9110 §9.1)."))
     }
     if head.targetForm == .asterisk { return .server }
-    guard let route = Route(head.path), service.configuration.metrics || !route.isMetrics else {
+    guard let route = Route(head.path), serves(route, peer) else {
       throw .problem(Problem(.noSuchRoute, "There is nothing at \"\(head.path.string)\"."))
     }
     return route
+  }
+
+  /// Whether a route is served to those who come by the peer's listener.
+  private func serves(_ route: Route, _ peer: Peer) -> Bool {
+    if case .metrics = route { return service.configuration.metrics }
+    guard case .file(let file) = route, file.isOfConsole else { return true }
+    return service.configuration.console && peer.mayUseConsole
   }
 
   private func notAllowed(_ head: borrowing RequestHead, _ route: Route) -> APIError {
@@ -179,12 +186,13 @@ final class LiveAPI: RequestHandler {
     case (.events, .get), (.events, .head): return try openEvents(head, &response, as: caller, on: loop)
     case (.tickets, .post): try issueTicket(head, body, &response, to: caller)
     case (.me, .get), (.me, .head): try tellIdentity(head, &response, of: identity)
-    case (.description(let description), .get), (.description(let description), .head):
-      _ = try Query(head, [])
-      response.begin(.ok)
-      response.field("Content-Type", description.mediaType)
-      response.end(description.text)
     case (.metrics, .get), (.metrics, .head): try tellMetrics(head, &response, as: caller)
+    case (.state, .get), (.state, .head): try tellState(head, &response, as: caller, on: loop)
+    case (.settings, .get), (.settings, .head): try tellSettings(head, &response, as: caller)
+    case (.connections, .get), (.connections, .head):
+      return try listConnections(head, responder, as: caller, on: loop)
+    case (.connection(let id), .delete): return try endConnection(id, head, responder, as: caller, on: loop)
+    case (.file(let file), .get), (.file(let file), .head): try answer(file, head, &response)
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
       let isDraining = loop.isDraining
@@ -256,7 +264,7 @@ final class LiveAPI: RequestHandler {
   /// The routes by which requests are counted, by their numbers; the first is for requests that have none.
   static var routeTemplates: [String] { Route.templates }
 
-  private static func append(_ storage: StorageStatus, to text: inout [UInt8]) {
+  static func append(_ storage: StorageStatus, to text: inout [UInt8]) {
     text.append(literal: #","storage":""#)
     text.append(literal: storage.refusal.word)
     text.append(literal: #"","durable":"#)
@@ -265,7 +273,7 @@ final class LiveAPI: RequestHandler {
     text.appendJSON(storage.queuedBytes)
   }
 
-  private static func append(_ gauge: MemoryGauge, to text: inout [UInt8]) {
+  static func append(_ gauge: MemoryGauge, to text: inout [UInt8]) {
     text.append(literal: #","memory":{"inUse":"#)
     text.appendJSON(gauge.inUse)
     text.append(literal: #","limit":"#)
@@ -296,35 +304,16 @@ enum APIError: Error {
   case bodyAwaited
 }
 
-/// A machine-readable description of the interface, as it is in the source.
-private enum InterfaceDescription {
-  case openAPI, asyncAPI, messages
-
-  var text: [UInt8] {
-    switch self {
-    case .openAPI: PackageResources.openapi_yaml
-    case .asyncAPI: PackageResources.asyncapi_yaml
-    case .messages: PackageResources.messages_schema_json
-    }
-  }
-
-  var mediaType: StaticString {
-    switch self {
-    // RFC 9512; there is no registered type for AsyncAPI documents.
-    case .openAPI, .asyncAPI: "application/yaml"
-    case .messages: "application/schema+json"
-    }
-  }
-}
-
 /// The route of a path.
 private enum Route {
   case property(ByteView)
   case signal(ByteView)
   case timer(ByteView)
   case history(ByteView)
+  case connection(ByteView)
+  case state, connections, settings
   case list, timers, transactions, events, explain, access, tickets, me, live, ready, metrics
-  case description(InterfaceDescription)
+  case file(EmbeddedFile)
   /// The server as a whole: `OPTIONS *`.
   case server
 
@@ -337,8 +326,12 @@ private enum Route {
       self = .timer(rest)
     } else if let rest = path.dropping("/history/") {
       self = .history(rest)
+    } else if let rest = path.dropping("/server/connections/") {
+      self = .connection(rest)
     } else if let fixed = Self.fixed.first(where: { path.isEquivalent(to: $0.path) }) {
       self = fixed.route
+    } else if let file = EmbeddedFile.all.first(where: { $0.isAt(path) }) {
+      self = .file(file)
     } else {
       return nil
     }
@@ -348,9 +341,8 @@ private enum Route {
     [
       ("/properties", .list), ("/timers", .timers), ("/transactions", .transactions), ("/events", .events),
       ("/expressions/explain", .explain), ("/access/explain", .access), ("/auth/tickets", .tickets), ("/auth/me", .me),
-      ("/health/live", .live), ("/health/ready", .ready), ("/metrics", .metrics),
-      ("/openapi.yaml", .description(.openAPI)), ("/asyncapi.yaml", .description(.asyncAPI)),
-      ("/messages.schema.json", .description(.messages)),
+      ("/health/live", .live), ("/health/ready", .ready), ("/metrics", .metrics), ("/server", .state),
+      ("/server/connections", .connections), ("/server/settings", .settings),
     ]
   }
 
@@ -359,7 +351,9 @@ private enum Route {
     case .property: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
     case .timer: "GET, HEAD, PUT, DELETE, OPTIONS"
     case .signal, .transactions, .explain, .access, .tickets: "POST, OPTIONS"
-    case .history, .list, .timers, .events, .me, .live, .ready, .metrics, .description: "GET, HEAD, OPTIONS"
+    case .connection: "DELETE, OPTIONS"
+    case .state, .connections, .settings: "GET, HEAD, OPTIONS"
+    case .history, .list, .timers, .events, .me, .live, .ready, .metrics, .file: "GET, HEAD, OPTIONS"
     case .server: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
     }
   }
@@ -367,9 +361,9 @@ private enum Route {
   /// Whether its answers depend on the state of the store: probes have to be answered when nothing can be written.
   var tellsOfStore: Bool {
     switch self {
-    case .property, .signal, .timer, .timers, .list, .transactions, .explain, .access, .events: true
+    case .property, .signal, .timer, .timers, .list, .transactions, .explain, .access, .events, .state: true
     // History answers determine themselves on which record they depend.
-    case .history, .tickets, .me, .description, .live, .ready, .metrics, .server: false
+    case .connection, .connections, .settings, .history, .tickets, .me, .file, .live, .ready, .metrics, .server: false
     }
   }
 
@@ -377,20 +371,22 @@ private enum Route {
   var identification: Identification {
     switch self {
     case .live, .ready, .server: .ignored
+    // What it shows it asks for itself, when somebody has signed in.
+    case .file(let file) where file.isOfConsole || file.isOfClient: .ignored
     // Events look for a ticket in the query, too; in a browser a WebSocket says who it is when it is open.
     case .tickets, .me, .events: .optional
     default: .asConfigured
     }
   }
 
-  var isMetrics: Bool { if case .metrics = self { true } else { false } }
-
   /// All routes as requests are counted by them, by their numbers; the first is for requests that have none.
-  static let templates = [
-    "none", "/properties/{path}", "/signals/{path}", "/timers/{path}", "/history/{path}", "/properties", "/timers",
-    "/transactions", "/events", "/expressions/explain", "/access/explain", "/auth/tickets", "/auth/me", "/health/live",
-    "/health/ready", "/metrics", "/openapi.yaml", "/asyncapi.yaml", "/messages.schema.json", "*",
-  ]
+  static let templates =
+    [
+      "none", "/properties/{path}", "/signals/{path}", "/timers/{path}", "/history/{path}", "/properties", "/timers",
+      "/transactions", "/events", "/expressions/explain", "/access/explain", "/auth/tickets", "/auth/me",
+      "/health/live", "/health/ready", "/metrics", "/server", "/server/connections", "/server/connections/{id}",
+      "/server/settings", "*",
+    ] + EmbeddedFile.templates
 
   /// The place in ``templates``.
   var number: UInt8 {
@@ -410,10 +406,12 @@ private enum Route {
     case .live: 13
     case .ready: 14
     case .metrics: 15
-    case .description(.openAPI): 16
-    case .description(.asyncAPI): 17
-    case .description(.messages): 18
-    case .server: 19
+    case .state: 16
+    case .connections: 17
+    case .connection: 18
+    case .settings: 19
+    case .server: 20
+    case .file(let file): 21 + file.template
     }
   }
 

@@ -113,6 +113,10 @@ public struct LiveConfiguration: Sendable, Equatable {
   public var hosts: [String]
   /// Origins of pages, besides the server's own, that may write and subscribe: `https://example.com`, or `*` for any.
   public var origins: [String]
+  /// Whether the console is served, at `/console`.
+  ///
+  /// Default true: it has no power that the API does not give to whoever uses it.
+  public var console = true
   /// What one client may ask for.
   public var limits: LiveLimits
   /// Limits of a value.

@@ -23,6 +23,8 @@ final class LiveService {
   /// Lines that the log of the program has dropped; nil when it has none.
   let droppedLogLines: (@Sendable () -> Int)?
   let connectionLimit: Int
+  /// What the program tells of itself.
+  let facts: ServerFacts
   /// Finds out who callers are; nil where nobody can prove that.
   let authenticator: Authenticator?
   /// Ends connections whose identities end; nil as above.
@@ -46,11 +48,13 @@ final class LiveService {
     store: PropertyStore, configuration: LiveConfiguration, limits: Limits, watchers: Watchers,
     rates: RateTable, series: (any SeriesSource)? = nil, authenticator: Authenticator? = nil,
     counters: ServerCounters = ServerCounters(), droppedLogLines: (@Sendable () -> Int)? = nil,
-    observer: (@Sendable (ServerEvent) -> Void)? = nil, audit: AuditQueue? = nil, on loop: isolated EventLoop
+    facts: ServerFacts = ServerFacts(), observer: (@Sendable (ServerEvent) -> Void)? = nil,
+    audit: AuditQueue? = nil, on loop: isolated EventLoop
   ) {
     self.counters = counters
     self.droppedLogLines = droppedLogLines
     connectionLimit = limits.connections
+    self.facts = facts
     self.authenticator = authenticator
     identities = authenticator.map { IdentityWatch($0, on: loop) }
     certificates = CertificateIdentities()
@@ -106,6 +110,7 @@ final class LiveService {
     counters = other.counters
     droppedLogLines = other.droppedLogLines
     connectionLimit = limits.connections
+    facts = other.facts
     gate = other.gate
     memory = other.memory
     holdsBack = other.holdsBack

@@ -8,7 +8,7 @@ final class LiveSession: WebSocketHandler {
   static let subprotocol = "signal.v1.json"
 
   let service: LiveService
-  private let subscriptions: LiveSubscriptions
+  let subscriptions: LiveSubscriptions
   var caller: Caller
   /// What the client has used of what it may do; nil when it is not limited.
   var account: RateAccount?

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import JSON
 import SignalStore
 
 /// The subscription that a URL asks for, read and not yet validated.
@@ -59,6 +60,62 @@ final class LiveSubscriptions {
   init(hub: Hub) { self.hub = hub }
 
   var count: Int { members.count + demands.count }
+
+  /// What is told of a subscription to those who operate the server.
+  struct Description {
+    let id: Int
+    let patterns: [PathPattern]
+    /// The member of the command that the patterns were in.
+    let member: StaticString
+    var filter: String?
+    var mode: DeliveryOptions.Mode?
+    var maxRate: Double?
+    var gaps = 0
+    var isBehind = false
+
+    func write(to text: inout [UInt8]) {
+      text.append(literal: #"{"id":"#)
+      text.appendJSON(id)
+      text.append(literal: #",""#)
+      text.append(literal: member)
+      text.append(literal: #"":["#)
+      for (index, pattern) in patterns.enumerated() {
+        if index > 0 { text.append(UInt8(ascii: ",")) }
+        text.appendJSON(pattern.description)
+      }
+      text.append(UInt8(ascii: "]"))
+      if let filter {
+        text.append(literal: #","where":"#)
+        text.appendJSON(filter)
+      }
+      if let mode {
+        text.append(literal: #","mode":"#)
+        text.appendJSON(mode.rawValue)
+      }
+      if let maxRate {
+        text.append(literal: #","maxRate":"#)
+        text.appendJSON(maxRate)
+      }
+      text.append(literal: #","gaps":"#)
+      text.appendJSON(gaps)
+      text.append(literal: #","behind":"#)
+      text.appendJSON(isBehind)
+      text.append(UInt8(ascii: "}"))
+    }
+  }
+
+  /// The subscriptions as the client has asked for them.
+  var all: [Description] {
+    members.map { id, membership, request, _ in
+      Description(
+        id: id, patterns: request.patterns, member: request.topic == .signals ? "signals" : "match",
+        filter: request.filter, mode: request.delivery.mode, maxRate: request.delivery.maxRate, gaps: membership.gaps,
+        isBehind: membership.isBehind && membership.hasMissed)
+    }
+      + demands.map { id, subscription, _ in
+        Description(id: id, patterns: subscription.patterns, member: "demand")
+      }
+  }
 
   func contains(_ id: Int) -> Bool {
     members.contains { $0.id == id } || demands.contains { $0.id == id }

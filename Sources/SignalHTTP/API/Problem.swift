@@ -36,6 +36,7 @@ struct Problem: Error {
     case identityMismatch = "identity_mismatch"
     case noSuchTimer = "no_such_timer"
     case noSuchSubscription = "no_such_subscription"
+    case noSuchConnection = "no_such_connection"
     case forbidden
     case invalidValue = "invalid_value"
     case originRefused = "origin_refused"
@@ -83,7 +84,9 @@ struct Problem: Error {
         400
       case .unauthenticated, .invalidToken: 401
       case .originRefused, .readOnly, .forbidden: 403
-      case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer, .noHistory: 404
+      case .notFound, .pointerNotFound, .noSuchRoute, .noSuchSubscription, .noSuchTimer, .noSuchConnection,
+        .noHistory:
+        404
       case .methodNotAllowed: 405
       case .notAcceptable: 406
       case .isComputed, .formulaCycle, .patchConflict, .identityMismatch: 409
@@ -126,6 +129,7 @@ struct Problem: Error {
       case .identityMismatch: "The token is somebody else's"
       case .noSuchTimer: "There is no such timer"
       case .noSuchSubscription: "There is no such subscription"
+      case .noSuchConnection: "There is no such connection"
       case .forbidden: "It is not allowed"
       case .invalidValue: "The value does not satisfy the rules"
       case .originRefused: "The origin is not allowed"

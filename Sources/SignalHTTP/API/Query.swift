@@ -111,6 +111,23 @@ struct Query {
     return patterns
   }
 
+  /// The members that properties of a list have.
+  func listFields() throws(Problem) -> EventFields {
+    guard let text = text("fields") else { return .all }
+    var fields: EventFields = []
+    for name in text.split(separator: ",", omittingEmptySubsequences: false) {
+      switch name {
+      case "path": fields.insert(.path)
+      case "value": fields.insert(.value)
+      case "revision": fields.insert(.revision)
+      case "time": fields.insert(.time)
+      default:
+        throw Problem(.badQuery, "Properties have no field \"\(name)\". There are: path, value, revision, time.")
+      }
+    }
+    return fields
+  }
+
   /// The subscription that the query describes; nil when it has no parameters at all.
   func subscription(_ configuration: LiveConfiguration) throws(APIError) -> SubscribeRequest? {
     guard items.contains(where: { $0.name != "batch" }) else { return nil }

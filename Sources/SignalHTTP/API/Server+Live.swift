@@ -22,7 +22,7 @@ extension Server {
   /// The same, which also answers requests for past values, and asks callers who they are.
   package convenience init(
     _ configuration: ServerConfiguration, store: PropertyStore, live: LiveConfiguration, series: (any SeriesSource)?,
-    authenticator: Authenticator? = nil
+    authenticator: Authenticator? = nil, facts: ServerFacts = ServerFacts()
   ) {
     let watchers = Watchers()
     let rates = RateTable()
@@ -32,8 +32,8 @@ extension Server {
         LiveService(
           store: store, configuration: live, limits: configuration.limits, watchers: watchers, rates: rates,
           series: series, authenticator: authenticator, counters: counters,
-          droppedLogLines: configuration.droppedLogLines,
-          observer: configuration.observer, audit: configuration.audit, on: loop),
+          droppedLogLines: configuration.droppedLogLines, facts: facts, observer: configuration.observer,
+          audit: configuration.audit, on: loop),
         ServedHosts(live.hosts, listeningOn: listening))
     }
   }

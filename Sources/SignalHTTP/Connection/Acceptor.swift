@@ -52,7 +52,9 @@ final class Acceptor: ConnectionAcceptor {
         limits: configuration.limits, isSecured: listener.tls != nil, trusted: configuration.trustedProxies,
         hsts: configuration.hsts, reporter: reporter)
       return Entrance(
-        service: service, listener: listener, peers: PeerListener(ListenerID(UInt8(number)), listener.endpoint))
+        service: service, listener: listener,
+        peers: PeerListener(
+          ListenerID(UInt8(number)), listener.endpoint, servesConsole: listener.servesConsole))
     }
     connections = LoopConnections(
       limits: configuration.limits, observer: configuration.observer,
@@ -68,6 +70,9 @@ final class Acceptor: ConnectionAcceptor {
       handler: handler, listeners: listeners, configuration: configuration, rates: rates, count: connections.count,
       all: all)
   }
+
+  /// The connections of all loops.
+  var connectionCount: Int { all.reduce(0) { $0 + $1.value } }
 
   /// The socket has already been counted by the code that chose this loop.
   func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop) {
@@ -89,7 +94,7 @@ final class Acceptor: ConnectionAcceptor {
 
   /// Decides whether a connection is served, and claims memory for it; nil when it is closed without a response.
   private func admit(_ peer: Peer, _ entrance: Entrance, on loop: isolated EventLoop) -> Admission? {
-    var excess = all.reduce(0) { $0 + $1.value } - configuration.limits.connections
+    var excess = connectionCount - configuration.limits.connections
     loop.counters.add(.acceptedConnections)
     var reason = ConnectionRefusal.limit
     // A connection for which there is no memory is treated as over the limit.

@@ -76,6 +76,8 @@ final class Connection: LoopMember {
   /// Whether output has to wait.
   var isBlocked: Bool { isFull || held != nil }
   var isOpen: Bool { state == .open }
+  /// When it was accepted, in the loop's time.
+  let opened: UInt64
   /// The client of the present session: the peer, or whom it has named.
   var client: Peer { named?.peer ?? peer }
   /// The peer has ended its side; data that it sent before may not have been received yet.
@@ -93,7 +95,8 @@ final class Connection: LoopMember {
     claim: RateClaim? = nil, on loop: isolated EventLoop
   ) throws(SystemError) -> Connection {
     if peer.isRemote { transport.disableNagle() }
-    let connection = Connection(transport, peer, session, connections, awaitsCertificate, gate, ownBytes, claim)
+    let connection = Connection(
+      transport, peer, session, connections, awaitsCertificate, gate, ownBytes, claim, at: loop.now)
     connection.id = try loop.add(connection)
     loop.counters.add(session.kind.counter)
     connection.observation?.tell(.opened)
@@ -102,8 +105,9 @@ final class Connection: LoopMember {
 
   private init(
     _ transport: consuming Transport, _ peer: Peer, _ session: any Session, _ connections: LoopConnections,
-    _ awaitsCertificate: Bool, _ gate: AnswerGate?, _ ownBytes: Int?, _ claim: RateClaim?
+    _ awaitsCertificate: Bool, _ gate: AnswerGate?, _ ownBytes: Int?, _ claim: RateClaim?, at time: UInt64
   ) {
+    opened = time
     self.claim = claim
     self.awaitsCertificate = awaitsCertificate
     self.ownBytes = ownBytes

@@ -16,7 +16,7 @@ protocol EventStreamHandler: AnyObject {
 /// When it ends, the connection returns to HTTP, unless the head of the response said `Connection: close`: a client
 /// that keeps connections would lose its next request on one that is closed without notice (RFC 9112 §9.6).
 final class EventStream: Session {
-  private let handler: any EventStreamHandler
+  let handler: any EventStreamHandler
   unowned let connection: Connection
   /// HTTP/1.1 has chunks; for a client of HTTP/1.0 the end of the connection is the end of the stream.
   let isChunked: Bool

@@ -12,6 +12,7 @@ struct OpenedListener: Sendable {
   let awaitsProxyHeader: Bool
   /// Whether clients are asked for certificates.
   let asksForCertificates: Bool
+  let servesConsole: Bool
 
   /// - Parameter endpoint: Where it listens, with the port that the system picked if 0 was given; as it is configured
   ///   before it is bound.
@@ -21,6 +22,7 @@ struct OpenedListener: Sendable {
     redirect = listener.redirect
     awaitsProxyHeader = listener.awaitsProxyHeader
     asksForCertificates = listener.asksForCertificates
+    servesConsole = listener.servesConsole
   }
 
   /// - Throws: `TLSError` when a certificate or a key cannot be used.
@@ -28,6 +30,7 @@ struct OpenedListener: Sendable {
     endpoint = listener.endpoint
     redirect = listener.redirect
     awaitsProxyHeader = listener.proxyProtocol
+    servesConsole = listener.console
     asksForCertificates = listener.endpoint.isSecured && listener.tls.map { $0.clientCertificates != .none } ?? false
     guard listener.endpoint.isSecured else {
       tls = nil

@@ -13,10 +13,12 @@ public struct ListenerID: Sendable, Hashable {
 final class PeerListener: Sendable {
   let id: ListenerID
   let endpoint: Endpoint
+  let servesConsole: Bool
 
-  init(_ id: ListenerID, _ endpoint: Endpoint) {
+  init(_ id: ListenerID, _ endpoint: Endpoint, servesConsole: Bool = true) {
     self.id = id
     self.endpoint = endpoint
+    self.servesConsole = servesConsole
   }
 
   /// That of outgoing connections, which have none.
@@ -114,6 +116,9 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
 
   /// Where that listener listens, as in the list of ``Server/endpoints``.
   public var endpoint: Endpoint { entry.endpoint }
+
+  /// Whether that listener serves the console.
+  var mayUseConsole: Bool { entry.servesConsole }
 
   /// Its address with the port; nil when it came through a unix socket, or a proxy does not know it.
   public var address: SocketAddress? { numeric.socketAddress }

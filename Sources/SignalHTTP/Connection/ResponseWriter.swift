@@ -102,8 +102,9 @@ struct ResponseWriter {
 
   // MARK: Step by step
 
-  mutating func begin(_ status: HTTPStatus) {
-    head = clock.begin(status, isSecured: isSecured, to: &output)
+  /// - Parameter isPage: Whether the response is a page of the server's own, for a browser to show.
+  mutating func begin(_ status: HTTPStatus, isPage: Bool = false) {
+    head = clock.begin(status, isSecured: isSecured, isPage: isPage, to: &output)
     self.status = Int(status.code)
     if !commonFields.isEmpty { output.append(contentsOf: commonFields) }
   }
@@ -222,6 +223,7 @@ struct ResponseWriter {
 /// Fields common to all responses of a listener's connections on a loop: `Date`, and security fields for browsers.
 final class ResponseClock {
   private var date = DateField(followedBy: guards)
+  private var pageDate = DateField(followedBy: pageGuards)
   /// The line that RFC 6797 §6.1 defines; empty when browsers are told nothing.
   private let hsts: [UInt8]
 
@@ -236,6 +238,18 @@ final class ResponseClock {
 
     """
 
+  /// The same for a page of the server's own, the console: its scripts and styles are files of this server, nothing is
+  /// inline, and no text becomes markup.
+  private static let pageGuards: StaticString = """
+    X-Content-Type-Options: nosniff\r
+    Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'\r
+    Cross-Origin-Opener-Policy: same-origin\r
+    Referrer-Policy: no-referrer\r
+
+    """
+
   /// - Parameter hsts: How long browsers shall use nothing but TLS; nil tells them nothing.
   init(hsts: Duration?) {
     self.hsts =
@@ -243,8 +257,11 @@ final class ResponseClock {
   }
 
   /// - Parameter isSecured: Whether the client speaks `https`: in the clear the field means nothing (RFC 6797 §8.1).
-  func begin(_ status: HTTPStatus, isSecured: Bool, to output: inout [UInt8]) -> ResponseHeadWriter {
-    let head = ResponseHeadWriter(status, date: &date, second: wallClockSeconds(), to: &output)
+  func begin(_ status: HTTPStatus, isSecured: Bool, isPage: Bool, to output: inout [UInt8]) -> ResponseHeadWriter {
+    let head =
+      isPage
+      ? ResponseHeadWriter(status, date: &pageDate, second: wallClockSeconds(), to: &output)
+      : ResponseHeadWriter(status, date: &date, second: wallClockSeconds(), to: &output)
     // Browsers heed it only when they trust the certificate.
     if isSecured { output.append(contentsOf: hsts) }
     return head

@@ -40,7 +40,7 @@ extension WebSocketHandler {
 ///
 /// From other threads use `handle`.
 public final class WebSocket: Session {
-  private let handler: any WebSocketHandler
+  let handler: any WebSocketHandler
   private var machine: WebSocketMachine
   unowned let connection: Connection
   private let loop: EventLoop

@@ -48,8 +48,10 @@ package enum PercentEncoding {
   ///
   /// An unreserved character and its percent-encoding are equivalent (RFC 3986 §6.2.2.2); a reserved one, such as `%2F`,
   /// is not the same as its encoding. Allocates nothing.
-  static func end(of prefix: StaticString, in path: ByteView) -> Int? {
-    let prefix = ByteView(prefix)
+  static func end(of prefix: StaticString, in path: ByteView) -> Int? { end(of: ByteView(prefix), in: path) }
+
+  /// The same for a prefix that is not in the source.
+  static func end(of prefix: ByteView, in path: ByteView) -> Int? {
     if path.count >= prefix.count, path[0..<prefix.count].equals(prefix) { return prefix.count }
     var index = 0
     for expected in prefix {

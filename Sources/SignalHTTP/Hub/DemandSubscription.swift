@@ -8,7 +8,7 @@ import SignalStore
 /// Pending reports are kept as one state per pattern, so a slow client takes no more memory than that.
 final class DemandSubscription {
   private let id: Int
-  private let patterns: [PathPattern]
+  let patterns: [PathPattern]
   private let pieceBytes: Int
   private let since: UInt64
   private unowned let subscriber: any Subscriber

@@ -98,6 +98,8 @@ final class Membership {
   private let conflatedBytes: Int
   private var waiting: [(frames: Frames, marks: [EventMark])] = []
   private var waitingBytes = 0
+  /// How many gaps it has been told.
+  var gaps = 0
   /// What it has missed while it was lagging.
   private var missed: Conflation?
   /// Whether it lags because of its client, and not because it is new.

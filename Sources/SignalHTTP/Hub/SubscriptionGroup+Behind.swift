@@ -51,7 +51,7 @@ extension SubscriptionGroup {
     if hasMissed {
       var missed = member.takeMissed()
       var block = FrameBlock(key.wire, epoch: progress.epoch, isCounted: key.isCounted)
-      block.append(&missed, member.fellBehindBySlowness ? .slow : .paced, writer)
+      if block.append(&missed, member.fellBehindBySlowness ? .slow : .paced, writer) { member.gaps += 1 }
       loop.counters.count(block.takeEvents(), for: 1)
       let marks = block.takeMarks()
       member.sendOwn(block.take(), marks, on: loop)
@@ -76,7 +76,11 @@ extension SubscriptionGroup {
 
 extension FrameBlock {
   /// Writes what was conflated: a gap, when something was left out, and then the newest of each path.
-  mutating func append(_ conflation: inout Conflation, _ reason: GapReason, _ writer: LiveEventWriter) {
+  ///
+  /// - Returns: Whether there is a gap.
+  @discardableResult mutating func append(
+    _ conflation: inout Conflation, _ reason: GapReason, _ writer: LiveEventWriter
+  ) -> Bool {
     let (gap, events) = conflation.take()
     if let gap {
       appendGap(resumeAt: events.isEmpty ? gap.to : nil) {
@@ -86,6 +90,7 @@ extension FrameBlock {
     }
     for seen in events { open(seen.change.revision) { writer.append(seen, to: &$0) } }
     endUnit()
+    return gap != nil
   }
 }
 

@@ -256,7 +256,7 @@ final class SubscriptionGroup {
     if hasGiven {
       keepForBlocked()
       if !members.isEmpty {
-        block.append(&pending, .paced, writer)
+        if block.append(&pending, .paced, writer) { for member in members { member.gaps += 1 } }
         send(on: loop)
       } else {
         pending = Conflation(key.options)

@@ -5,8 +5,10 @@ import Glibc
 
 /// Identifies a connection of a loop without keeping it alive; the identity of a closed connection is never reused.
 struct ConnectionID: Sendable, Hashable {
-  fileprivate let slot: UInt32
-  fileprivate let generation: UInt32
+  /// Its place among those of the loop, counted from zero.
+  let slot: UInt32
+  /// How many there have been at this place before.
+  let generation: UInt32
 
   /// Identifies no connection: the value before a loop has registered the connection.
   static var none: ConnectionID { ConnectionID(slot: .max, generation: .max) }
@@ -162,6 +164,8 @@ public actor EventLoop {
   private var delivered: [(commits: Int, since: UInt64)] = []
   /// The numbers of codes of refusals that have occurred.
   private var refusalCodes: [String: Int] = [:]
+  /// All loops of the server in the order of their numbers, this one included; set before the first connection.
+  private(set) var all: [EventLoop] = []
   /// Called once, when draining has closed the last connection.
   private var whenDrained: (@Sendable () -> Void)?
 
@@ -414,7 +418,23 @@ public actor EventLoop {
 
   /// The member with that identity, unless it is gone.
   func member(_ id: ConnectionID) -> (any LoopMember)? {
-    slots[Int(id.slot)].generation == id.generation ? slots[Int(id.slot)].member : nil
+    // An id that a client has named may be of another server.
+    Int(id.slot) < slots.count && slots[Int(id.slot)].generation == id.generation ? slots[Int(id.slot)].member : nil
+  }
+
+  /// Calls `body` with members in the order of their slots.
+  ///
+  /// - Parameters:
+  ///   - slots: Which slots are looked at, as far as there are so many.
+  ///   - body: Whether to go on.
+  /// - Returns: The next slot; nil behind the last.
+  func visitMembers(in slots: Range<Int>, _ body: (any LoopMember) -> Bool) -> Int? {
+    var slot = slots.lowerBound
+    while slot < min(slots.upperBound, self.slots.count) {
+      if let member = self.slots[slot].member, !body(member) { return slot }
+      slot += 1
+    }
+    return slot < self.slots.count ? slot : nil
   }
 
   /// Sets the member's single deadline, in the time of `now`; `.max` is none.
@@ -517,6 +537,9 @@ public actor EventLoop {
 
   // MARK: Listener and end
 
+  /// Makes the loop one of several.
+  func join(_ all: [EventLoop]) { self.all = all }
+
   func setAcceptor(_ acceptor: any ConnectionAcceptor) { self.acceptor = acceptor }
 
   func startListening(_ listener: Listener) {
@@ -582,6 +605,7 @@ public actor EventLoop {
     isStopped = true
     participants = []
     acceptor = nil
+    all = []
     source.cancel()
   }
 }

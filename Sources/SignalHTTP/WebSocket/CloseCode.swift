@@ -32,6 +32,8 @@ public struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
   /// 1013: the server is overloaded.
   public static let tryAgainLater = CloseCode(rawValue: 1013)
 
+  /// 4800: an administrator has ended the connection.
+  public static let ended = CloseCode(rawValue: 4800)
   /// 4008: the client receives too slowly; it resumes from its last cursor.
   public static let tooSlow = CloseCode(rawValue: 4008)
 

@@ -46,6 +46,26 @@ public struct PropertyPath: Sendable {
 
   /// The segments from first to last, as slices of ``bytes``; nothing is allocated.
   public var segments: PathSegments { PathSegments(bytes: bytes) }
+
+  /// The number of segments.
+  package var depth: Int { bytes.count { $0 == PathOrder.slash } + 1 }
+
+  /// The path of its first segments; itself when it has no more than that.
+  ///
+  /// - Parameter count: At least 1.
+  package func prefix(segments count: Int) -> PropertyPath {
+    var left = count
+    for index in bytes.indices where bytes[index] == PathOrder.slash {
+      left -= 1
+      if left == 0 { return PropertyPath(validated: Array(bytes[..<index])) }
+    }
+    return self
+  }
+
+  /// Whether this path begins with all segments of the other, and has more.
+  package func isBelow(_ other: PropertyPath) -> Bool {
+    bytes.count > other.bytes.count && bytes[other.bytes.count] == PathOrder.slash && bytes.starts(with: other.bytes)
+  }
 }
 
 extension PropertyPath: Hashable, Comparable {

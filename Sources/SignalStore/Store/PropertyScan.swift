@@ -65,6 +65,18 @@ public struct PropertyScan: Sequence, IteratorProtocol, Sendable {
     return nil
   }
 
+  /// Continues behind a path and everything below it.
+  ///
+  /// - Parameter path: Not before what has been visited, or what has been visited is below it.
+  package mutating func skip(below path: PropertyPath) {
+    guard !leaf.isEmpty else { return }
+    visited = path
+    write(path, to: &bound)
+    bound.append(PathOrder.afterSubtree)
+    index = PropertyScan.firstIndex(in: leaf, from: Swift.min(index, leaf.count), notBefore: bound)
+    if index == leaf.count { seekFromRoot() }
+  }
+
   /// Advances to the nearest position at which one of the patterns can match.
   private mutating func advance(from path: PropertyPath) {
     var isFound = false

@@ -20,6 +20,7 @@ extension ListenerConfiguration {
     "mode": "permissions such as 0660", "certificates": "a list of files", "keys": "a list of files",
     "client-ca": "a file", "client-certificate": "one of none, optional, required",
     "redirect": "an origin such as https://live.example", "proxy-protocol": "true or false",
+    "console": "true or false",
   ]
 
   /// Reads one group of a file.
@@ -83,6 +84,10 @@ extension ListenerConfiguration {
       guard text == "true" || text == "false" else { throw wrong("proxy-protocol") }
       proxyProtocol = text == "true"
     }
+    if let text = given["console"]?.texts[0] {
+      guard text == "true" || text == "false" else { throw wrong("console") }
+      console = text == "true"
+    }
   }
 
   /// The values of a name in a group.
@@ -127,6 +132,7 @@ extension ListenerConfiguration {
     }
     if let redirect { members.append("redirect: \"\(redirect)\"") }
     if proxyProtocol { members.append("proxy-protocol: true") }
+    if !console { members.append("console: false") }
     return "{\(members.joined(separator: ", "))}"
   }
 }

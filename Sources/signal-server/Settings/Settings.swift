@@ -187,6 +187,8 @@ extension Settings {
     .choice(
       "compression", \.limits.compression, "clients whose output is compressed; see docs/protocol.md §2.12"),
 
+    .flag("console", \.live.console, "serve the console at /console"),
+
     .proxies("trusted-proxies", \.trustedProxies, "proxies that may say whom they serve: addresses, blocks, unix"),
 
     .quotas("quotas", \.quotas, "how much there may be beneath some paths (507)"),

@@ -27,16 +27,15 @@ struct ServeVerb: AsyncParsableCommand {
   var flags: [Operand] = []
 
   func run() async throws {
-    let settings: Settings
+    let resolved: ResolvedSettings
     do throws(ConfigurationError) {
-      let resolved = try resolve()
+      resolved = try resolve()
       if printConfig { return Terminal.print(resolved.listing) }
-      settings = resolved.settings
     } catch {
       throw Failure(error)
     }
     if checkConfig { return Terminal.print("the settings are valid") }
-    try await serve(settings)
+    try await serve(resolved)
   }
 
   /// Reads all sources of settings.
@@ -47,8 +46,10 @@ struct ServeVerb: AsyncParsableCommand {
     return resolved
   }
 
-  private func serve(_ given: Settings) async throws(Failure) {
+  private func serve(_ resolved: ResolvedSettings) async throws(Failure) {
+    let given = resolved.settings
     let settings = given.within(available: availableMemory())
+    let told = ToldSettings(resolved, inEffect: settings)
     let level = LogLevel(settings.log.level)
     LoggingSystem.bootstrap { _ in LineLogHandler(settings.log.format, level) }
     let logger = Logger(label: "signal-server")
@@ -71,12 +72,14 @@ struct ServeVerb: AsyncParsableCommand {
     let store = served.store
     let server = Server(
       Self.configuration(settings, logger, audit.queue), store: store, live: settings.live, series: served.series,
-      authenticator: authenticator)
+      authenticator: authenticator, facts: told.facts)
     let reload = SettingsReload(
       given, logger: logger, audit: audit.queue,
       read: { [self] () throws(ConfigurationError) in
         guard ResolvedSettings.name(ofFile: config, ProcessEnvironment.variables) != nil else { return nil }
-        return try resolve().settings
+        let resolved = try resolve()
+        told.note(resolved)
+        return resolved.settings
       },
       apply: { settings throws(Failure) in
         let settings = settings.within(available: availableMemory())
@@ -89,6 +92,7 @@ struct ServeVerb: AsyncParsableCommand {
           audit.use(auditFile, settings.audit.events)
           authenticator.apply(identities)
           store.setQuotas(settings.quotas)
+          told.tell(inEffect: settings)
         } catch let error as IdentityError {
           throw Failure(.configuration, "auth: \(error.description.printable)")
         } catch let failure as Failure {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// What the console asks of the server: requests by fetch, everything live by the client that anybody can use.
+import { connect } from "../client.js"
+
+/** Where the server is, also behind a proxy that serves it below a path. */
+export const base = new URL("../", import.meta.url)
+
+const tokenName = "signal-console-token"
+let token = sessionStorage.getItem(tokenName) ?? undefined
+let client = null
+const listeners = new Set()
+
+export class Problem extends Error {
+  constructor(members, status) {
+    super(members.detail ?? members.title ?? `status ${status}`)
+    Object.assign(this, members)
+    this.status = status
+  }
+}
+
+/** Called when the server wants to know who asks. */
+export function onSignInNeeded(fn) { listeners.add(fn) }
+
+/** Sends a request; answers that are no success are thrown as `Problem`. */
+export async function ask(path, { method = "GET", body, headers = {}, signal } = {}) {
+  let answer
+  try {
+    answer = await fetch(new URL(path, base), {
+      method, signal, cache: "no-store",
+      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+      headers: { ...headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) },
+    })
+  } catch (thrown) {
+    if (thrown.name === "AbortError") throw thrown
+    throw new Problem({ code: "unreachable", detail: "The server cannot be reached." }, 0)
+  }
+  if (answer.ok || answer.status === 304) return answer
+  const members = await answer.json().catch(() => ({}))
+  if (answer.status === 401) for (const listener of listeners) listener()
+  throw new Problem(members, answer.status)
+}
+
+export const json = async (path, options) => (await ask(path, options)).json()
+
+/** The client of the page; connected on first use. */
+export function live() {
+  client ??= connect(base, { token: token && (() => token) })
+  return client
+}
+
+/** From now on the page is somebody else; undefined is nobody. */
+export function signIn(next, { isKept = false } = {}) {
+  token = next
+  if (next && isKept) sessionStorage.setItem(tokenName, next)
+  else sessionStorage.removeItem(tokenName)
+  client?.close()
+  client = null
+}
+
+export const isSignedIn = () => token !== undefined
+
+export const encoded = (path) => path.split("/").map(encodeURIComponent).join("/")
+export const query = (members) => {
+  const text = new URLSearchParams(Object.entries(members).filter(([, value]) => value !== undefined && value !== ""))
+  return text.size > 0 ? `?${text}` : ""
+}
+

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// A chart of values over time. They are step functions: a property has a value until it gets another one.
+import { clock, h, short } from "./dom.js"
+
+const margin = { left: 52, right: 14, top: 12, bottom: 24 }
+export const hue = (index) => `--series-${1 + (index % 4)}`
+
+function ticks(low, high, wanted) {
+  const rough = (high - low) / wanted
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough)
+  const list = []
+  for (let index = Math.ceil(low / step); index * step <= high + step * 1e-9; index += 1) list.push(index * step)
+  return list
+}
+
+const lengths = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800]
+
+/**
+ * `series` is a list of `{label, points: [{t, v}], band?: [{t, low, high}]}`, times in milliseconds, values numbers or
+ * null for a hole; `span()` gives the first and the last time to show.
+ */
+export class Chart {
+  series = []
+  #pointer = null
+  #colours = null
+  #timer
+
+  constructor({ label, span, height = 220, format = short, isLive = true }) {
+    Object.assign(this, { span, height, format })
+    this.canvas = h("canvas", { tabIndex: 0, role: "img", "aria-label": label,
+      onpointermove: (event) => this.#point(event.offsetX), onpointerleave: () => this.#point(null),
+      onkeydown: (event) => this.#press(event), onblur: () => this.#point(null) })
+    this.tip = h("div", { class: "chart-tip", role: "status", hidden: true })
+    this.element = h("div", { class: "chart" }, this.canvas, this.tip)
+    this.label = label
+    this.#observer = new ResizeObserver(() => this.draw())
+    this.#observer.observe(this.element)
+    // A live chart moves by itself; twice a second is enough for an axis.
+    if (isLive) this.#timer = setInterval(() => { if (!document.hidden && this.element.isConnected) this.draw() }, 500)
+  }
+
+  #observer
+
+  stop() {
+    clearInterval(this.#timer)
+    this.#observer.disconnect()
+  }
+
+  #frame = 0
+  draw() { this.#frame ||= requestAnimationFrame(() => { this.#frame = 0; this.#paint() }) }
+
+  #colour(name) {
+    const { theme } = document.documentElement.dataset
+    if (this.#colours?.theme !== theme) this.#colours = { theme, style: getComputedStyle(this.element) }
+    return this.#colours.style.getPropertyValue(name).trim()
+  }
+
+  #point(x) {
+    this.#pointer = x
+    this.draw()
+  }
+
+  #press(event) {
+    const steps = { ArrowLeft: -10, ArrowRight: 10, Home: -Infinity, End: Infinity }
+    if (!(event.key in steps)) return
+    event.preventDefault()
+    const [first, last] = [margin.left, this.element.clientWidth - margin.right]
+    this.#point(Math.min(last, Math.max(first, (this.#pointer ?? last) + steps[event.key])))
+  }
+
+  #paint() {
+    const width = this.element.clientWidth
+    const { height, canvas } = this
+    if (width === 0) return
+    const ratio = devicePixelRatio || 1
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio)
+      canvas.height = Math.round(height * ratio)
+      canvas.style.height = `${height}px`
+    }
+    const context = canvas.getContext("2d")
+    context.setTransform(ratio, 0, 0, ratio, 0, 0)
+    context.clearRect(0, 0, width, height)
+    const [from, to] = this.span()
+    const [low, high] = this.#bounds(from, to)
+    const x = (time) => margin.left + ((time - from) / (to - from)) * (width - margin.left - margin.right)
+    const y = (value) => height - margin.bottom - ((value - low) / (high - low)) * (height - margin.top - margin.bottom)
+    this.#axes(context, width, from, to, low, high, x, y)
+    context.save()
+    context.beginPath()
+    context.rect(margin.left, 0, width - margin.left - margin.right + 1, height - margin.bottom + 1)
+    context.clip()
+    this.series.forEach((series, index) => this.#line(context, series, this.#colour(hue(index)), from, to, x, y))
+    context.restore()
+    this.#read(context, width, from, to, x, y)
+  }
+
+  #bounds(from, to) {
+    let [low, high] = [Infinity, -Infinity]
+    for (const { points, band } of this.series) {
+      for (const [index, { t, v }] of points.entries()) {
+        if (t > to || v === null || (points[index + 1]?.t ?? Infinity) < from) continue
+        low = Math.min(low, v)
+        high = Math.max(high, v)
+      }
+      for (const row of band ?? []) {
+        if (row.t < from || row.t > to || row.low === null) continue
+        low = Math.min(low, row.low)
+        high = Math.max(high, row.high)
+      }
+    }
+    if (low > high) return [0, 1]
+    const room = (high - low) * 0.08 || Math.abs(high) * 0.05 || 1
+    // What never is below zero has its axis there, when that is near.
+    return [low >= 0 && low - room < (high - low) * 0.5 ? Math.min(low, 0) : low - room, high + room]
+  }
+
+  #axes(context, width, from, to, low, high, x, y) {
+    context.font = `11px ${this.#colour("--sans")}`
+    context.fillStyle = this.#colour("--muted")
+    context.strokeStyle = this.#colour("--line")
+    context.lineWidth = 1
+    context.textAlign = "right"
+    context.textBaseline = "middle"
+    for (const value of ticks(low, high, Math.max(2, this.height / 55))) {
+      const place = Math.round(y(value)) + 0.5
+      context.beginPath()
+      context.moveTo(margin.left, place)
+      context.lineTo(width - margin.right, place)
+      context.stroke()
+      context.fillText(this.format(value), margin.left - 8, place)
+    }
+    const wanted = (to - from) / 1000 / Math.max(2, width / 110)
+    const step = (lengths.find((length) => length >= wanted) ?? lengths.at(-1)) * 1000
+    context.textAlign = "center"
+    context.textBaseline = "alphabetic"
+    const zone = new Date(from).getTimezoneOffset() * 60_000
+    for (let time = Math.ceil((from - zone) / step) * step + zone; time <= to; time += step) {
+      const text = step >= 86_400_000 ? new Date(time).toLocaleDateString("en", { month: "short", day: "numeric" })
+        : clock(time).slice(-8, step >= 60_000 ? -3 : undefined)
+      const place = x(time)
+      if (place > margin.left + 12 && place < width - margin.right - 10) context.fillText(text, place, this.height - 7)
+    }
+  }
+
+  #line(context, { points, band }, colour, from, to, x, y) {
+    if (band?.length > 0) {
+      context.fillStyle = colour
+      context.globalAlpha = 0.18
+      for (const [index, { t, low, high }] of band.entries()) {
+        if (low === null || t > to) continue
+        const end = band[index + 1]?.t ?? to
+        if (end < from) continue
+        context.fillRect(x(t), y(high), Math.max(1, x(end) - x(t)), Math.max(1, y(low) - y(high)))
+      }
+      context.globalAlpha = 1
+    }
+    context.strokeStyle = colour
+    context.lineWidth = 1.8
+    context.lineJoin = "round"
+    context.beginPath()
+    let isDown = false
+    let last = null
+    let first = 0
+    // From the last point before what is shown on.
+    while (first + 1 < points.length && points[first + 1].t <= from) first += 1
+    for (let index = first; index < points.length && points[index].t <= to; index += 1) {
+      const { t, v } = points[index]
+      if (v === null) {
+        if (isDown) context.lineTo(x(t), y(last))
+        isDown = false
+        continue
+      }
+      const place = x(Math.max(t, from))
+      if (isDown) context.lineTo(place, y(last))
+      else context.moveTo(place, y(v))
+      context.lineTo(place, y(v))
+      isDown = true
+      last = v
+    }
+    if (!isDown) return context.stroke()
+    const end = x(Math.min(to, Date.now()))
+    context.lineTo(end, y(last))
+    context.stroke()
+    context.fillStyle = colour
+    context.beginPath()
+    context.arc(end, y(last), 3, 0, 2 * Math.PI)
+    context.fill()
+  }
+
+  #read(context, width, from, to, x, y) {
+    if (this.#pointer === null || this.series.length === 0) {
+      this.tip.hidden = true
+      return
+    }
+    const place = Math.min(width - margin.right, Math.max(margin.left, this.#pointer))
+    const time = from + ((place - margin.left) / (width - margin.left - margin.right)) * (to - from)
+    context.strokeStyle = this.#colour("--muted")
+    context.beginPath()
+    context.moveTo(place, margin.top)
+    context.lineTo(place, this.height - margin.bottom)
+    context.stroke()
+    const lines = this.series.map(({ label, points }, index) => {
+      let [low, high] = [0, points.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (points[middle].t <= time) low = middle + 1
+        else high = middle
+      }
+      const value = points[low - 1]?.v ?? null
+      const key = h("i", null)
+      key.style.background = `var(${hue(index)})`
+      return h("div", null, key, h("b", null, value === null ? "–" : this.format(value)), ` ${label}`)
+    })
+    this.tip.replaceChildren(h("div", { class: "muted" }, clock(time)), ...lines)
+    this.tip.hidden = false
+    const isRight = place > width / 2
+    this.tip.style.left = isRight ? "" : `${place + 10}px`
+    this.tip.style.right = isRight ? `${width - place + 10}px` : ""
+  }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// Elements, times and numbers as the console writes them. Text never becomes markup: nothing here parses HTML.
+
+export function h(tag, properties, ...children) {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value)
+    else if (name === "class") element.className = value
+    else if (name in element && name !== "list" && name !== "form") element[name] = value
+    else element.setAttribute(name, value === true ? "" : value)
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false))
+  return element
+}
+
+const shapes = {
+  properties: "M4 5h6M4 5v14m0-7h6m-6 7h6M14 5h6m-6 7h6m-6 7h6",
+  signals: "M12 12h.01M8.5 15.5a5 5 0 0 1 0-7m7 0a5 5 0 0 1 0 7M5.6 18.4a9 9 0 0 1 0-12.8m12.8 0a9 9 0 0 1 0 12.8",
+  expressions: "M8 4c-3 0-2 3-2 5s-1 3-3 3c2 0 3 1 3 3s-1 5 2 5m8-16c3 0 2 3 2 5s1 3 3 3c-2 0-3 1-3 3s1 5-2 5",
+  clients: "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-7 9c0-3.5 3-6 7-6s7 2.5 7 6m0-16.7a4 4 0 0 1 0 7.4M18 14.5c2.5.7 4 2.800 4 5.5",
+  server: "M4 4h16v7H4zm0 9h16v7H4zm4-5.5h.01M8 16.5h.01",
+  back: "m15 6-6 6 6 6", close: "m6 6 12 12M18 6 6 18", plus: "M12 5v14M5 12h14",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  edit: "M4 20h4L19 9l-4-4L4 16zm9-13 4 4", trash: "M5 7h14M10 7V4h4v3m3 0-1 13H8L7 7",
+  theme: "M12 20.5a8.5 8.5 0 1 0 0-17 8.5 8.5 0 0 0 0 17Zm0-17v17m0-13 5-2.5m-5 6h8m-8 4.5h7", pause: "M8 5v14m8-14v14", check: "m5 12 5 5L20 7",
+  key: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-8 8c0-3.5 3.5-5.5 8-5.5s8 2 8 5.5",
+}
+
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
+  svg.setAttribute("viewBox", "0 0 24 24")
+  svg.setAttribute("aria-hidden", "true")
+  svg.setAttribute("class", "icon")
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path")
+  path.setAttribute("d", shapes[name])
+  svg.append(path)
+  return svg
+}
+
+/** A button with an icon; `label` is what it is called when it shows nothing else. */
+export function button(name, label, onclick, { class: style = "", text = "" } = {}) {
+  return h("button", { class: `button ${style}`, type: "button", title: text ? null : label,
+    "aria-label": text ? null : label, onclick }, name && icon(name), text && h("span", null, text))
+}
+
+export function field(label, input, hint) {
+  return h("label", { class: "field" }, h("span", null, label), input, hint && h("small", null, hint))
+}
+
+/** A line for names, patterns and the like, which no browser shall correct or complete. */
+export const line = (properties) => h("input", { spellcheck: false, autocomplete: "off", ...properties })
+
+export const table = (names, body, style) => h("table", { class: style }, h("thead", null, h("tr", null,
+  names.map((name) => h("th", { scope: "col" }, name)))), body)
+
+/** Buttons of which one is pressed; `names` are pairs of what each is called and what it stands for. */
+export function segments(label, names, pressed, choose) {
+  return h("div", { class: "segments", role: "group", "aria-label": label }, names.map(([name, value]) =>
+    h("button", { type: "button", "aria-pressed": String(value === pressed), onclick(event) {
+      for (const other of event.target.parentNode.children) other.setAttribute("aria-pressed", String(other === event.target))
+      choose(value)
+    } }, name)))
+}
+
+export const replace = (element, ...children) =>
+  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false))
+
+/** Calls at most once in `delay` milliseconds, the last call included. */
+export function throttled(delay, fn) {
+  let timer = null
+  let last = 0
+  return (...values) => {
+    clearTimeout(timer)
+    timer = setTimeout(() => { last = performance.now(); fn(...values) }, Math.max(0, last + delay - performance.now()))
+  }
+}
+
+/** Calls when nothing has been asked for `delay` milliseconds. */
+export function settled(delay, fn) {
+  let timer = null
+  return (...values) => {
+    clearTimeout(timer)
+    timer = setTimeout(fn, delay, ...values)
+  }
+}
+
+// MARK: Numbers and times
+
+const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 })
+
+/** With a thin space between groups, as a comma is a decimal point to many. */
+export const count = (number) => grouped.format(number).replaceAll(",", "\u2009")
+
+export function short(number) {
+  if (!Number.isFinite(number)) return "–"
+  const size = Math.abs(number)
+  if (size >= 1e9) return `${trim(number / 1e9)}\u2009G`
+  if (size >= 1e6) return `${trim(number / 1e6)}\u2009M`
+  if (size >= 1e4) return `${trim(number / 1e3)}\u2009k`
+  return size >= 100 || Number.isInteger(number) ? count(number) : trim(number)
+}
+
+const trim = (number) => String(Number(number.toPrecision(3)))
+
+export function bytes(number) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"]
+  let unit = 0
+  while (number >= 1024 && unit < units.length - 1) {
+    number /= 1024
+    unit += 1
+  }
+  return `${number < 10 && unit > 0 ? number.toFixed(1) : Math.round(number)}\u2009${units[unit]}`
+}
+
+export function duration(seconds) {
+  if (seconds < 0) return "0 s"
+  if (seconds < 1e-3) return `${trim(seconds * 1e6)}\u2009µs`
+  if (seconds < 1) return `${trim(seconds * 1e3)}\u2009ms`
+  if (seconds < 120) return `${Math.floor(seconds)}\u2009s`
+  if (seconds < 7200) return `${Math.floor(seconds / 60)}\u2009min`
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)}\u2009h`
+  return `${Math.floor(seconds / 86400)}\u2009d`
+}
+
+const pad = (number, digits = 2) => String(number).padStart(digits, "0")
+
+/** The time of day, with the date when that is another one. */
+export function clock(time, { precise = false } = {}) {
+  const date = new Date(time)
+  const day = date.toDateString() === new Date().toDateString()
+    ? "" : `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} `
+  const rest = precise ? `.${pad(date.getMilliseconds(), 3)}` : ""
+  return `${day}${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}${rest}`
+}
+
+/** An element that says how long ago a time is, and keeps saying it while it is shown. */
+export const ago = (time) => ticker(time, (seconds) => seconds > -1 ? "now" : `${duration(-seconds)} ago`)
+
+/** An element that counts down to a time. */
+export const until = (time) => ticker(time, (seconds) =>
+  seconds <= 0 ? "now" : seconds < 120 ? `${Math.ceil(seconds)}\u2009s` : duration(seconds))
+
+function ticker(time, text) {
+  const element = h("time", { datetime: time, title: clock(time, { precise: true }) })
+  const tell = () => { element.textContent = text((Date.parse(time) - Date.now()) / 1000) }
+  tell()
+  ticking.set(element, tell)
+  return element
+}
+
+const ticking = new Map()
+setInterval(() => {
+  for (const [element, tell] of ticking) {
+    if (!element.isConnected) ticking.delete(element)
+    else if (!document.hidden) tell()
+  }
+}, 1000)
+
+// MARK: Messages
+
+const notices = h("div", { class: "notices", role: "status", "aria-live": "polite" })
+document.body.append(notices)
+
+/** Tells something that needs no answer; problems stay until they are dismissed. */
+export function tell(text, { isProblem = false } = {}) {
+  const dismiss = () => notice.remove()
+  const notice = h("div", { class: `notice${isProblem ? " is-problem" : ""}` },
+    h("span", null, text), button("close", "Dismiss", dismiss, { class: "quiet" }))
+  notices.append(notice)
+  while (notices.children.length > 4) notices.firstChild.remove()
+  setTimeout(dismiss, isProblem ? 15_000 : 3500)
+}
+
+export const complain = (problem) => tell(problem?.detail ?? problem?.message ?? String(problem), { isProblem: true })
+
+/** Asks a question; resolves to whether the answer was yes. */
+export function confirm(title, text, yes) {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { class: "dialog", "aria-label": title, onclose() { resolve(false); dialog.remove() } },
+      h("h2", null, title), h("p", null, text),
+      h("div", { class: "actions" },
+        button(null, "", () => dialog.close(), { text: "Cancel" }),
+        button(null, "", () => { resolve(true); dialog.close() }, { text: yes, class: "danger" })))
+    document.body.append(dialog)
+    dialog.showModal()
+  })
+}
+
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text)
+    tell("Copied")
+  } catch {
+    tell("The browser does not let this page copy: select the text instead", { isProblem: true })
+  }
+}

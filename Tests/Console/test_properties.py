@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: MIT
+"""The view Properties."""
+
+import json
+import re
+
+from playwright.sync_api import expect
+
+
+def test_tree_shows_what_there_is(console):
+    page = console.open()
+    expect(page.locator(".state")).to_have_text("Live")
+    expect(console.row("kitchen/temperature").locator(".row-value")).to_have_text("21.5")
+    expect(console.row("kitchen/mode").locator(".row-value")).to_have_text('"cooking"')
+    expect(console.row("kitchen/fahrenheit").locator(".row-mark")).to_have_text("ƒ")
+    expect(console.row("kitchen")).to_have_attribute("aria-expanded", "true")
+
+
+def test_value_in_sight_is_live(console, server, path):
+    server.set(path, 1)
+    page = console.open(f"properties?match={path}")
+    expect(console.row(path).locator(".row-value")).to_have_text("1")
+    server.set(path, 2)
+    expect(console.row(path).locator(".row-value")).to_have_text("2")
+    expect(page.locator(".summary")).to_contain_text("1 found")
+
+
+def test_tree_takes_in_what_comes_and_goes(console, server, path):
+    console.open()
+    expect(console.row("kitchen")).to_be_visible()
+    folder = path.split("/")[0]
+    server.set(path, 1)
+    row = console.row(folder)
+    row.scroll_into_view_if_needed()
+    expect(row).to_be_visible()
+    row.click()
+    expect(console.row(path)).to_be_visible()
+    server.delete(path)
+    expect(console.row(path)).to_have_count(0)
+    expect(console.row(folder)).to_have_count(0)
+
+
+def test_levels_open_and_close(console):
+    console.open()
+    expect(console.row("office/meeting room")).to_be_visible()
+    row = console.row("office")
+    row.locator(".row-chevron").click()
+    expect(row).to_have_attribute("aria-expanded", "false")
+    expect(console.row("office/meeting room")).to_have_count(0)
+    row.locator(".row-chevron").click()
+    console.row("office/meeting room").click()
+    expect(console.row("office/meeting room/booked")).to_be_visible()
+
+
+def test_keyboard_alone_reaches_a_value(console):
+    page = console.open()
+    expect(console.row("kitchen/temperature")).to_be_visible()
+    page.keyboard.press("Tab")
+    for _ in range(20):
+        if page.evaluate("document.activeElement.className") == "rows":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Home")
+    for _ in range(80):
+        active = page.evaluate(
+            "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.dataset.path")
+        if active == "kitchen/mode":
+            break
+        page.keyboard.press("ArrowDown")
+        page.wait_for_timeout(20)
+    page.keyboard.press("Enter")
+    expect(page.locator(".scalar")).to_have_text("cooking")
+
+
+def test_pattern_finds(console):
+    page = console.open()
+    page.get_by_label("Pattern of paths").fill("*/light")
+    expect(page.locator(".row:visible")).to_have_count(2)
+    expect(page.locator(".summary")).to_contain_text("2 found")
+    assert "match=*%2Flight" in page.url or "match=*/light" in page.url
+
+
+def test_filter_is_live_in_both_directions(console, server, path):
+    server.set(path, {"level": 10})
+    page = console.open()
+    page.get_by_label("Filter by an expression").fill(f'path == "{path}" && value.level > 50')
+    expect(page.locator(".summary")).to_contain_text("0 found")
+    server.set(path, {"level": 60})
+    expect(console.row(path)).to_be_visible()
+    server.set(path, {"level": 5})
+    expect(console.row(path)).to_have_count(0)
+
+
+def test_mistake_in_a_filter_is_shown_at_its_place(console):
+    page = console.open()
+    page.get_by_label("Filter by an expression").fill("valeu > 21")
+    mistake = page.locator(".mistake")
+    expect(mistake).to_contain_text("did you mean 'value'")
+    expect(mistake).to_contain_text("^")
+    page.get_by_label("Filter by an expression").fill("")
+    expect(mistake).to_be_hidden()
+    expect(console.row("kitchen")).to_be_visible()
+
+
+def test_bad_pattern_is_told(console):
+    page = console.open()
+    page.get_by_label("Pattern of paths").fill("a//b")
+    expect(page.locator(".mistake")).to_be_visible()
+
+
+def test_address_names_a_property(console):
+    page = console.open("properties/office/meeting%20room/booked")
+    expect(page.locator("h2").last).to_have_text("office/meeting room/booked")
+    expect(page.locator(".json-size").first).to_contain_text("2")
+    if console.isNarrow:
+        page.get_by_role("link", name="Back to the list").click()
+    expect(console.row("office/meeting room/booked")).to_be_visible()
+
+
+def test_value_folds(console):
+    page = console.open("properties/kitchen/light")
+    tree = page.locator(".json")
+    expect(tree).to_contain_text("level")
+    expect(tree.get_by_text("0.6")).to_have_count(0)
+    tree.locator("summary").nth(1).click()
+    expect(tree.get_by_text("0.6")).to_be_visible()
+    console.button("Text").click()
+    expect(page.locator(".value pre")).to_contain_text('"level": 72')
+
+
+def test_digits_stay_as_they_are(console, server):
+    page = console.open("properties/exact/number")
+    console.button("Edit").click()
+    expect(page.get_by_label("Value as JSON")).to_have_value("12345678901234567890.123456789012345678")
+    console.button("Cancel").click()
+
+
+def test_edit_saves(console, server, path):
+    server.set(path, {"a": 1})
+    page = console.open(f"properties/{path}")
+    console.button("Edit").click()
+    page.get_by_label("Value as JSON").fill('{"a": 2, "b": [true]}')
+    console.button("Save").click()
+    expect(page.locator(".json")).to_contain_text("b")
+    assert server.get(path) == {"a": 2, "b": [True]}
+
+
+def test_mistake_in_json_is_told(console, server, path):
+    server.set(path, 1)
+    page = console.open(f"properties/{path}")
+    console.button("Edit").click()
+    page.get_by_label("Value as JSON").fill("{nothing}")
+    console.button("Save").click()
+    expect(page.locator(".value .problem")).to_be_visible()
+    assert server.get(path) == 1
+
+
+def test_conflict_shows_both_and_overwrites_nothing(console, server, path):
+    server.set(path, "mine before")
+    page = console.open(f"properties/{path}")
+    expect(page.locator(".scalar")).to_have_text("mine before")
+    console.button("Edit").click()
+    page.get_by_label("Value as JSON").fill('"mine"')
+    server.set(path, "theirs")
+    expect(page.locator(".hint")).to_be_visible()
+    console.button("Save").click()
+    conflict = page.locator(".conflict")
+    expect(conflict).to_contain_text('"theirs"')
+    expect(conflict).to_contain_text('"mine"')
+    assert server.get(path) == "theirs"
+    console.button("Save mine").click()
+    expect(page.locator(".scalar")).to_have_text("mine")
+    assert server.get(path) == "mine"
+
+
+def test_conflict_with_a_deletion(console, server, path):
+    server.set(path, 1)
+    page = console.open(f"properties/{path}")
+    console.button("Edit").click()
+    page.get_by_label("Value as JSON").fill("2")
+    server.delete(path)
+    console.button("Save").click()
+    expect(page.locator(".conflict")).to_contain_text("deleted")
+    console.button("Keep theirs").click()
+    expect(page.locator(".value")).to_contain_text("gone")
+    assert server.get(path) is None
+
+
+def test_delete_asks_first(console, server, path):
+    server.set(path, 1)
+    page = console.open(f"properties/{path}")
+    expect(page.locator(".scalar")).to_have_text("1")
+    console.button("Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    assert server.get(path) == 1
+    console.button("Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".value")).to_contain_text("gone")
+    assert server.get(path) is None
+
+
+def test_make_a_property(console, server, path):
+    page = console.open()
+    console.button("New property").click()
+    page.get_by_label("Path").last.fill(path)
+    page.get_by_label("Value").last.fill('{"made": true}')
+    console.button("Create").click()
+    expect(page.locator(".json")).to_contain_text("made")
+    assert server.get(path) == {"made": True}
+
+
+def test_make_does_not_overwrite(console, server, path):
+    server.set(path, "before")
+    page = console.open()
+    console.button("New property").click()
+    page.get_by_label("Path").last.fill(path)
+    page.get_by_label("Value").last.fill("1")
+    console.button("Create").click()
+    expect(page.get_by_role("dialog")).to_contain_text("already")
+    assert server.get(path) == "before"
+
+
+def test_formula_has_its_inputs(console):
+    page = console.open("properties/kitchen/fahrenheit")
+    card = page.get_by_label("Formula")
+    expect(card).to_contain_text('properties["kitchen/temperature"] * 1.8')
+    card.get_by_role("link", name="kitchen/temperature").click()
+    expect(page.locator(".scalar")).to_have_text("21.5")
+
+
+def test_time_to_live_counts_down(console, server, path):
+    server.set(path, "soon", "?ttl=90s")
+    page = console.open(f"properties/{path}")
+    left = page.locator(".meta time").last
+    expect(left).to_have_text(re.compile(r"^[78]\d.s$"))
+
+
+def test_watchers_are_told(console, server, path):
+    server.set(path, 1)
+    page = console.open(f"properties/{path}")
+    expect(page.locator(".meta")).to_contain_text("Watched by")
+
+
+def test_changes_are_listed(console, server, path):
+    server.set(path, "one")
+    page = console.open(f"properties/{path}")
+    expect(page.locator(".changes")).to_contain_text('"one"')
+    server.set(path, "two")
+    server.delete(path)
+    expect(page.locator(".changes")).to_contain_text("deleted")
+
+
+def test_chart_of_numbers(console, server, path):
+    server.set(path, 10)
+    page = console.open(f"properties/{path}")
+    chart = page.locator(".chart canvas")
+    expect(chart).to_be_visible()
+    server.set(path, 20)
+    chart.focus()
+    page.keyboard.press("End")
+    expect(page.locator(".chart-tip")).to_contain_text("20")
+
+
+def test_chart_of_a_member_and_of_another_property(console, server, path):
+    server.set(path, {"a": 1, "b": {"c": 2}})
+    page = console.open(f"properties/{path}")
+    page.get_by_role("button", name="+ /b/c").click()
+    expect(page.locator(".legend")).to_contain_text("/b/c")
+    add = page.get_by_label("Add another property")
+    add.fill("kitchen/temperature")
+    add.press("Enter")
+    expect(page.locator(".legend")).to_contain_text("kitchen/temperature")
+    page.get_by_role("button", name="Remove kitchen/temperature").click()
+    expect(page.locator(".legend")).not_to_contain_text("kitchen/temperature")
+
+
+def test_history_is_behind_the_chart(console):
+    page = console.open("properties/kept/power")
+    expect(page.get_by_role("button", name="24 h")).to_be_visible()
+    page.get_by_role("button", name="1 h", exact=True).click()
+    expect(page.get_by_role("button", name="1 h", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".changes")).to_contain_text("1820")
+
+
+def test_copy_as(console, server, path):
+    server.set(path, 5)
+    page = console.open(f"properties/{path}")
+    page.get_by_text("Copy as").click()
+    card = page.locator("details.card")
+    expect(card.locator("pre")).to_contain_text(f"/properties/{path}")
+    for name, text in (("watch", "signal-server watch"), ("JavaScript", "client.property(")):
+        card.get_by_role("button", name=name).click()
+        expect(card.locator("pre")).to_contain_text(text)
+    card.get_by_role("button", name="Copy").click()
+    expect(page.locator(".notice")).to_contain_text("Copied")
+    assert f'client.property({json.dumps(path)})' in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_many_siblings_are_not_all_in_the_document(console, server):
+    if server.get("many/0") is None:
+        for start in range(0, 3000, 1000):
+            operations = [{"op": "set", "path": f"many/{number}", "value": number} for number in range(start, start + 1000)]
+            server.ask("POST", "transactions", {"operations": operations})
+    page = console.open()
+    row = console.row("many")
+    row.scroll_into_view_if_needed()
+    if row.get_attribute("aria-expanded") == "false":
+        row.click()
+    expect(console.row("many/0")).to_be_attached()
+    for _ in range(4):
+        page.locator(".rows").evaluate("(rows) => { rows.scrollTop = rows.scrollHeight }")
+        page.wait_for_timeout(400)
+    assert page.locator(".row").count() < 80
+    assert page.locator(".rows-space").evaluate("(space) => space.clientHeight") > 60_000
