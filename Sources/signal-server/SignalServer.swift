@@ -16,7 +16,8 @@ struct SignalServer: AsyncParsableCommand {
     version: Server.version,
     subcommands: [
       ServeVerb.self, ListVerb.self, GetVerb.self, SetVerb.self, PatchVerb.self, DeleteVerb.self,
-      TransactionVerb.self, WatchVerb.self, HistoryVerb.self, WaitVerb.self, SendVerb.self, TimerVerb.self,
+      TransactionVerb.self, WatchVerb.self, TopVerb.self, HistoryVerb.self, WaitVerb.self, SendVerb.self,
+      TimerVerb.self,
       ExplainVerb.self, BackupVerb.self, RestoreVerb.self, CheckVerb.self, ExportVerb.self, ImportVerb.self,
       CertificateVerb.self, TokenVerb.self, AccessVerb.self, BenchVerb.self, HealthVerb.self, CompletionVerb.self,
     ],

@@ -198,9 +198,61 @@ struct CommandLineTests {
     #expect(server.stop().status == 0)
   }
 
+  @Test func `top shows what changes, as a table or as objects`() throws {
+    let server = try RunningServer()
+    #expect(try server.run("set", "quiet", "1").status == 0)
+    let top = try Program(["top", "**", "--json", "--interval", "100ms"], ["SIGNAL_SERVER": server.url])
+    try server.awaitWatcher(of: "a/b")
+    #expect(try server.run("set", "a/b", "21.5").status == 0)
+    let line = top.line()
+    #expect(line.hasPrefix(#"{"time":""#) && line.hasSuffix(#","total":1,"value":21.5}"#), "\(line)")
+    #expect(line.contains(#""path":"a/b","rate":"#))
+    top.process.interrupt()
+    #expect(top.end().status == 0)
+    let table = try server.run("top", "--count", "2", "--interval", "100ms")
+    #expect(table.status == 0 && table.errors.isEmpty)
+    #expect(table.output.matches(of: /0\.0 changes\/s  mean 0\.0 .*\nRATE  MEAN  TOTAL  PATH  VALUE\n\n/).count == 2)
+    #expect(table.output.hasPrefix("signal-server top  \(server.url)  "))
+    for wrong in [["--interval", "99ms"], ["--interval", "soon"], ["--count", "0"], ["--limit", "0"]] {
+      #expect(try Program.run(["top"] + wrong).status == 64)
+    }
+    #expect(try server.run("top", "--where", "value >").status == 1)
+    #expect(server.stop().status == 0)
+  }
+
+  @Test func `watch draws the last numbers of each path`() throws {
+    let server = try RunningServer()
+    let chart = try Program(
+      ["watch", "a", "--chart", "--pointer", "/x", "--count", "3"], ["SIGNAL_SERVER": server.url])
+    try server.awaitWatcher(of: "a")
+    for value in ["1", "5", "3"] { #expect(try server.run("set", "a", #"{"x":\#(value)}"#).status == 0) }
+    #expect(
+      chart.end()
+        == .init(status: 0, output: "a  ▅  1\na  ▁█  5  min 1.0  max 5.0\na  ▁█▅  3  min 1.0  max 5.0\n", errors: ""))
+    #expect(try server.run("watch", "a", "--chart", "--json").status == 64)
+    #expect(try server.run("watch", "a", "--chart", "--time").status == 64)
+    #expect(server.stop().status == 0)
+  }
+
+  @Test func `without a terminal nothing is asked, and no input is waited for`() throws {
+    let server = try RunningServer()
+    for (arguments, status) in [
+      (["set", "a/b", "1"], 0), (["set", "a/b"], 64), (["delete", "a/**"], 0), (["rm", "**", "--where", "true"], 0),
+      (["transaction", "a=1"], 0), (["transaction"], 64), (["patch", "a"], 64), (["get", "none"], 1),
+      (["import", "/dev/null", "--replace"], 0), (["send", "a"], 0), (["list"], 0), (["help"], 0), (["token"], 0),
+      (["top", "--count", "1", "--interval", "100ms"], 0), (["restore", "/dev/null", "--data", "/nowhere"], 65),
+    ] as [([String], Int32)] {
+      let run = try Program(arguments, ["SIGNAL_SERVER": server.url], input: nil).end()
+      #expect(run.status == status, "\(arguments): \(run)")
+    }
+    #expect(server.stop().status == 0)
+  }
+
   @Test func `without a server the client verbs say so`() throws {
     // Nobody can listen on port 1 of an address that is nobody's but this machine's.
-    for verb in [["get", "a"], ["set", "a", "1"], ["delete", "a"], ["watch", "a"]] {
+    for verb in [
+      ["get", "a"], ["set", "a", "1"], ["delete", "a"], ["watch", "a"], ["watch", "a", "--chart"], ["top"],
+    ] {
       let run = try Program.run(verb, ["SIGNAL_SERVER": "http://127.255.255.254:1"])
       #expect(run.status == 69, "\(verb)")
       #expect(run.errors.hasPrefix("signal-server: http://127.255.255.254:1: "), "\(run.errors)")

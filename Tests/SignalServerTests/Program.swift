@@ -28,8 +28,10 @@ struct Program {
   private let input = Pipe()
 
   /// Starts it with nothing of ours in its environment but what is given.
+  ///
+  /// - Parameter text: Its input; with nil there is none, and no end of it either.
   init(
-    _ arguments: [String], _ environment: [String: String] = [:], input text: String = "", executable: String? = nil
+    _ arguments: [String], _ environment: [String: String] = [:], input text: String? = "", executable: String? = nil
   ) throws {
     process.executableURL = executable.map { URL(filePath: $0) } ?? Self.executable
     process.arguments = arguments
@@ -39,6 +41,7 @@ struct Program {
     process.standardError = errors
     process.standardInput = input
     try process.run()
+    guard let text else { return }
     input.fileHandleForWriting.write(Data(text.utf8))
     try input.fileHandleForWriting.close()
   }

@@ -40,6 +40,24 @@ struct TerminalTests {
   }
 
   @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script")))
+  func `top and charts are redrawn in place on a terminal, in colours unless they are not wanted`() throws {
+    let server = try RunningServer()
+    for path in ["a", "b"] { #expect(try server.run("set", path, "1").status == 0) }
+    let top = ["top", "--count", "2", "--interval", "100ms", "--server", server.url]
+    let chart = ["watch", "**", "--chart", "--count", "2", "--server", server.url]
+    for (arguments, back) in [(top, "\u{1B}[3A\r"), (chart, "\u{1B}[K\n")] {
+      let coloured = try onTerminal(arguments, [:])
+      #expect(coloured.contains(back), "\(coloured)")
+      #expect(coloured.contains(/\u{1B}\[\d+m/))
+      let plain = try onTerminal(arguments, ["NO_COLOR": "1"])
+      #expect(plain.contains(back) && !plain.contains(/\u{1B}\[\d+m/), "\(plain)")
+      #expect(!(try onTerminal(arguments, ["TERM": "dumb"]).contains("\u{1B}")))
+      #expect(!(try Program.run(arguments).output.contains("\u{1B}")))
+    }
+    #expect(server.stop().status == 0)
+  }
+
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script")))
   func `the cursor that watch ends with is one that it goes on from`() throws {
     let server = try RunningServer()
     let set = try server.run("set", "a", "1").output.trimmingCharacters(in: .newlines)

@@ -7,6 +7,7 @@ struct Sparkline {
   /// Maximum number of blocks in a line; more go on in the next.
   private static let width = 96
   private static let blocks = Array("▁▂▃▄▅▆▇█")
+  private static let blank: Character = " "
 
   private var means: [(time: Int64, mean: Double?)] = []
   private var least: Double?
@@ -51,12 +52,21 @@ struct Sparkline {
       // Long gaps are shown as a few blanks.
       let blanks = max(0, (next - time) / step)
       cells += Array(repeating: " ", count: Int(min(blanks, Int64(Self.width))))
-      cells.append(mean.map { Self.block($0, low, high) } ?? " ")
+      cells.append(mean.map { Self.block($0, low, high) } ?? Self.blank)
       time = next + step
     }
     return stride(from: 0, to: cells.count, by: Self.width).map { start in
       String(cells[start..<min(start + Self.width, cells.count)])
     }
+  }
+
+  /// A block for each number, between the least and the greatest of them, and a blank one where there is none.
+  static func blocks(for numbers: some Collection<Double?>) -> String {
+    let present = numbers.compactMap(\.self)
+    guard let low = present.min(), let high = present.max() else {
+      return String(repeating: blank, count: numbers.count)
+    }
+    return String(numbers.map { number in number.map { block($0, low, high) } ?? blank })
   }
 
   private static func block(_ mean: Double, _ low: Double, _ high: Double) -> Character {

@@ -18,6 +18,22 @@ enum Terminal {
     write(lines.flatMap { $0 + [UInt8(ascii: "\n")] }, to: STDOUT_FILENO)
   }
 
+  /// Writes bytes to the standard output, as they are.
+  static func print(raw bytes: [UInt8]) { write(bytes, to: STDOUT_FILENO) }
+
+  /// The size of the terminal that the standard output is; nil when it is none, or one whose cursor cannot be moved.
+  ///
+  /// A terminal that does not say its size has the one of a VT100.
+  static var size: Canvas.Size? {
+    guard isOutput, ProcessEnvironment.variables["TERM"] != "dumb" else { return nil }
+    var size = winsize()
+    // The system writes into the variable during the call.
+    guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+      return Canvas.Size(columns: 80, rows: 24)
+    }
+    return Canvas.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
+  }
+
   /// Whether the standard output is a terminal, so that a person reads it.
   static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 

@@ -56,6 +56,7 @@ struct ServeVerb: AsyncParsableCommand {
     ProcessSignals.ignoreBrokenPipes()
     Allocator.giveBackFreedMemory()
     Self.raiseDescriptors(settings, logger)
+    let notifier = ServiceNotifier(ProcessEnvironment.variables, logger)
     let authenticator = Authenticator()
     // Begun before the files are read, so that no change is missed.
     let tokenWatch = Self.watchTokens(of: authenticator, settings.auth, logger)
@@ -105,9 +106,14 @@ struct ServeVerb: AsyncParsableCommand {
     do throws(ServerError) {
       try server.start()
       let sources =
-        ProcessSignals.hangUp { reload.run() }
+        ProcessSignals.hangUp {
+          notifier.notify(.reloadingNow)
+          reload.run()
+          notifier.notify(.ready)
+        }
         + ProcessSignals.drain {
           logger.info("stopping")
+          notifier.notify(.stopping)
           server.shutdown()
         }
       Self.tellCertificates(of: server, logger)
@@ -124,6 +130,7 @@ struct ServeVerb: AsyncParsableCommand {
           "memory": "\(SettingText.text(bytes: settings.memory))",
         ])
       audit.queue.record(AuditEvent(.started, subject: address))
+      notifier.notify(.ready)
       try await server.run()
       withExtendedLifetime((sources, watch, tokenWatch)) {}
     } catch {

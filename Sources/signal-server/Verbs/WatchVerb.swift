@@ -11,6 +11,9 @@ struct WatchVerb: ParsableCommand {
       A pattern is a path in which * stands for one segment and ** for any number. The connection is made anew when it \
       breaks, and nothing is missed. Ctrl-C ends it, with status 0. On a terminal it shows when things happened, in \
       colours unless NO_COLOR is set, and at the end the cursor that --since goes on from.
+
+      With --chart each path has one line with its last numbers as blocks, redrawn in place on a terminal; elsewhere the \
+      line is printed with each change. --pointer picks a number out of values that are objects.
       """)
 
   @Argument(help: "What to watch, for example 'kitchen/**'.")
@@ -28,6 +31,9 @@ struct WatchVerb: ParsableCommand {
   @Flag(
     help: "Print each event as JSON, one per line: as it came, and with the cursor that --since goes on from, if any.")
   var json = false
+
+  @Flag(help: "Draw the last numbers of each path as blocks.")
+  var chart = false
 
   @Flag(inversion: .prefixedNo, help: "Show when each event happened, also where that is not a terminal, or not.")
   var time: Bool?
@@ -67,8 +73,9 @@ struct WatchVerb: ParsableCommand {
   func validate() throws {
     if let count, count < 1 { throw ValidationError("--count takes a number from 1") }
     if let maxRate, !(maxRate > 0 && maxRate.isFinite) { throw ValidationError("--max-rate takes a number above 0") }
+    if chart, json || time != nil { throw ValidationError("--chart excludes --json and --time") }
     if signals, since != nil || !exit || !oldValue {
-      throw ValidationError("--signals goes with --where, --json, --count and --no-initial only")
+      throw ValidationError("--signals goes with --where, --json, --count, --chart and --no-initial only")
     }
   }
 
@@ -82,6 +89,7 @@ struct WatchVerb: ParsableCommand {
     command.deadband = deadband
     command.pointer = pointer
     command.isForSignals = signals
+    if chart { return try draw(command, of: url) }
     let isSeen = Terminal.isOutput && !json
     let last = LastCursor()
     let tellEnd: @Sendable () -> Void = {
@@ -97,6 +105,14 @@ struct WatchVerb: ParsableCommand {
     try watcher.run()
     tellEnd()
     withExtendedLifetime(sources) {}
+  }
+
+  private func draw(_ command: SubscribeCommand, of url: ServerURL) throws {
+    ProcessSignals.makeSuccess()
+    let view = ChartView(on: .standardOutput)
+    var watcher = Watcher(command, output: .view(view), count: count, in: .process(url, showing: view))
+    try watcher.run()
+    view.drawNow()
   }
 }
 

@@ -23,6 +23,8 @@ struct SubscribeCommand: Equatable, Sendable {
   var deadband: String?
   /// The part of each value to see.
   var pointer: String?
+  /// What events carry; nil for everything.
+  var fields: [String]?
 
   /// The text of the message.
   func message(id: Int) -> [UInt8] {
@@ -41,6 +43,7 @@ struct SubscribeCommand: Equatable, Sendable {
     if let exit { add("exit", JSONText(exit).bytes) }
     if let since { add("since", JSONText(since).bytes) }
     if let pointer { add("pointer", JSONText(pointer).bytes) }
+    if let fields { add("fields", Array("[\(fields.map { JSONText($0).description }.joined(separator: ","))]".utf8)) }
     if let delivery { add("delivery", delivery) }
     message.append(UInt8(ascii: "}"))
     return message

@@ -110,7 +110,7 @@ struct WatchFold: Sendable {
     if case .snapshot = phase, let value = change.value {
       if keepsState { seen.insert(path) }
       guard let old = remember(value, at: path) else {
-        return hasBeenLive
+        return hasBeenLive && keepsState
           ? .set(path: change.path, old: nil, new: value, entered: false) : .present(path: change.path, value: value)
       }
       return old == value ? nil : .set(path: change.path, old: old, new: value, entered: false)

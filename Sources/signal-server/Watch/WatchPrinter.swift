@@ -66,19 +66,9 @@ struct WatchPrinter: Sendable {
   private static func space(_ width: Int) -> String { String(repeating: " ", count: max(0, width)) }
 }
 
-/// What a terminal can do with a text (ECMA-48 §8.3.117).
-private enum Rendition: Int {
-  case bold = 1
-  case dim = 2
-  case red = 31
-  case green = 32
-  case yellow = 33
-  case cyan = 36
-}
-
 extension String {
   fileprivate func `in`(_ rendition: Rendition, _ style: WatchPrinter.Style) -> String {
-    style.isColoured && !isEmpty ? "\u{1B}[\(rendition.rawValue)m\(self)\u{1B}[0m" : self
+    self.in(rendition, isColoured: style.isColoured)
   }
 }
 

@@ -4,12 +4,17 @@ import SignalHTTP
 /// The work of `signal-server watch`: subscribes, prints the events, and resumes after a broken connection.
 struct Watcher {
   /// The format of the standard output.
-  enum Output: Sendable {
+  enum Output {
     /// A line per event, for people.
     case lines(WatchPrinter.Style = WatchPrinter.Style(), tellsAll: Bool = false)
     /// Each event as it came, one per line, followed by the cursor to resume from.
     case events
+    /// All together, drawn again and again.
+    case view(any WatchView)
 
+    fileprivate var view: (any WatchView)? { if case .view(let view) = self { view } else { nil } }
+    /// Whether values are remembered, and what was missed is asked for.
+    fileprivate var keepsState: Bool { !isEvents && view?.isComplete != false }
     fileprivate var isEvents: Bool { if case .events = self { true } else { false } }
     /// Whether to print more for an observing user: cursors, and the number of events dropped on request.
     fileprivate var tellsAll: Bool { if case .lines(_, true) = self { true } else { false } }
@@ -28,6 +33,7 @@ struct Watcher {
     var random: () -> Double
     /// Records where to resume.
     var note: (String?) -> Void = { _ in }
+    var now: () -> ContinuousClock.Instant = { .now }
 
     /// The surroundings of this process, with connections to a server.
     static func process(_ url: ServerURL) -> Surroundings {
@@ -37,6 +43,13 @@ struct Watcher {
         complain: Terminal.complain,
         sleep: ProcessClock.sleep,
         random: { Double.random(in: 0...1) })
+    }
+
+    /// The same, with messages to the user in a view.
+    static func process(_ url: ServerURL, showing view: any WatchView) -> Surroundings {
+      var surroundings = process(url)
+      surroundings.complain = { view.say($0) }
+      return surroundings
     }
   }
 
@@ -80,7 +93,7 @@ struct Watcher {
   }
 
   private static func fold(_ command: SubscribeCommand, _ filter: WatchFold.Filter, _ output: Output) -> WatchFold {
-    WatchFold(cursor: command.since, initial: command.initial, filter: filter, keepsState: !output.isEvents)
+    WatchFold(cursor: command.since, initial: command.initial, filter: filter, keepsState: output.keepsState)
   }
 
   /// Watches until the count is reached.
@@ -115,13 +128,17 @@ struct Watcher {
     if command.isForSignals {
       // There is nothing to resume; the kept messages were printed the first time.
       if isEstablished { command.initial = false }
-    } else {
+    } else if output.isEvents || output.keepsState {
       command.since = fold.cursor
     }
     try link.send(command.message(id: 1))
     var isAsked = false
     while true {
-      guard let bytes = try link.receive(within: isAsked ? Self.patience : Self.silence) else {
+      let bytes: [UInt8]
+      switch try next(from: link, within: isAsked ? Self.patience : Self.silence) {
+      case .message(let message): bytes = message
+      case .end: return true
+      case .silence:
         if isAsked { throw LinkFailure.broken("the server does not answer") }
         try link.send(Array(#"{"id":0,"type":"ping"}"#.utf8))
         isAsked = true
@@ -143,6 +160,29 @@ struct Watcher {
     }
   }
 
+  /// What a wait for the next message ends with.
+  private enum Arrival {
+    case message([UInt8])
+    case silence
+    /// The view has been drawn for the last time.
+    case end
+  }
+
+  /// Waits for the next message, and draws the view meanwhile whenever that is due.
+  private func next(from link: any LiveLink, within patience: Duration) throws(LinkFailure) -> Arrival {
+    guard let view = output.view else { return try link.receive(within: patience).map(Arrival.message) ?? .silence }
+    let deadline = surroundings.now() + patience
+    while true {
+      let now = surroundings.now()
+      guard let wait = view.draw(at: now) else { return .end }
+      if let bytes = try link.receive(within: min(wait, now.duration(to: deadline))) {
+        view.receive(bytes: bytes.count)
+        return .message(bytes)
+      }
+      if surroundings.now() >= deadline { return .silence }
+    }
+  }
+
   /// Handles one message; true when enough has been printed.
   private mutating func take(_ message: ServerMessage, _ bytes: [UInt8]) throws(Failure) -> Bool {
     switch message {
@@ -158,7 +198,9 @@ struct Watcher {
       return show([line], at: change.time, event)
     case .signal(let path, let text, let time): return show([.signal(path: path, message: text)], at: time, bytes)
     case .live(let revision):
-      if failures > 0 { surroundings.complain("connected again") }
+      if failures > 0 {
+        if let view = output.view { view.say(nil) } else { surroundings.complain("connected again") }
+      }
       failures = 0
       let vanished = fold.live(revision: revision)
       let isOver = !output.isEvents && show(vanished, at: "", [])
@@ -175,6 +217,8 @@ struct Watcher {
       surroundings.note(fold.cursor)
       if output.isEvents {
         surroundings.print(event)
+      } else if let view = output.view {
+        view.leaveOut(count)
       } else {
         release()
         tellGap(count, isSlow: isSlow)
@@ -211,6 +255,8 @@ struct Watcher {
     for line in lines {
       if output.isEvents {
         surroundings.print(bytes)
+      } else if let view = output.view {
+        view.take(line)
       } else if case .present = line, held.count < Self.heldLines {
         held.append((line, time))
       } else {
