@@ -20,6 +20,7 @@ let package = Package(
     .library(name: "Signals", targets: ["Signals"]),
     .library(name: "SignalStore", targets: ["SignalStore"]),
     .library(name: "SignalHTTP", targets: ["SignalHTTP"]),
+    .library(name: "SignalClient", targets: ["SignalClient"]),
     .executable(name: "signal-server", targets: ["signal-server"]),
   ],
   // Who depends on a library only says `traits: []`, and what the server alone needs is not checked out.
@@ -62,6 +63,9 @@ let package = Package(
         "WebSocket/README.md",
       ],
       swiftSettings: strict),
+    .target(
+      name: "SignalClient", dependencies: ["JSON", "SignalHTTP", "SignalStore", "Signals"], exclude: ["README.md"],
+      swiftSettings: strict),
     .executableTarget(
       name: "signal-server",
       dependencies: [
@@ -98,6 +102,13 @@ let package = Package(
     .testTarget(
       name: "SignalHTTPTests",
       dependencies: ["CEL", "JSON", "SignalAccess", "SignalHTTP", "SignalStore", "TestSupport"], swiftSettings: strict),
+    .executableTarget(
+      name: "client-adapter", dependencies: ["JSON", "SignalClient", "SignalStore", "Signals"],
+      path: "Tests/client-adapter", swiftSettings: strict),
+    .testTarget(
+      name: "SignalClientTests",
+      dependencies: ["JSON", "SignalClient", "SignalHTTP", "SignalStore", "Signals", "TestSupport", "client-adapter"],
+      swiftSettings: strict),
     .testTarget(
       name: "ServerTests",
       dependencies: ["CEL", "JSON", "SignalAccess", "SignalHTTP", "SignalStore", "TestSupport"],

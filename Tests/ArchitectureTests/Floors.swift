@@ -17,6 +17,7 @@ enum Floors {
       "JSON", "CEL", "SignalStore", "SignalAccess", "Synchronization", "Dispatch", "Glibc", "CReadiness", "COpenSSL",
       "CTLS", "CZlib", "CFiles",
     ],
+    "SignalClient": ["JSON", "Signals", "SignalStore", "SignalHTTP", "Synchronization"],
     "signal-server": [
       "JSON", "CEL", "SignalStore", "SignalAccess", "SignalHTTP", "SignalJournal", "ArgumentParser", "Logging",
       "FoundationEssentials",
@@ -64,6 +65,10 @@ enum Floors {
       ]),
     "Client": Folder(
       imports: ["Glibc", "CReadiness", "Synchronization"], uses: ["Transport", "System", "WebSocket", "HTTP", "Bytes"]),
+    // Clients that live on a loop.
+    "Link": Folder(
+      imports: ["Dispatch"],
+      uses: ["Client", "Connection", "Loop", "Transport", "WebSocket", "Bytes", "System", ""]),
     "Load": Folder(
       imports: [], uses: ["Client", "Connection", "Loop", "Transport", "WebSocket", "Bytes", "System", ""]),
     "": Folder(

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-import SignalHTTP
 
 /// The reason a text names no server, as a phrase to follow it: "is not a URL …".
-struct EndpointError: Error, Equatable {
-  let reason: String
+package struct EndpointError: Error, Equatable, Sendable {
+  /// The phrase.
+  package let reason: String
 
-  init(_ reason: String) { self.reason = reason }
+  package init(_ reason: String) { self.reason = reason }
 }
 
 extension Endpoint {
   /// Reads `http://host`, `https://host:port`, the same with a trailing slash, or `unix:/path`.
   ///
   /// - Parameter lowestPort: 0 where the system may pick one.
-  init(_ text: String, lowestPort: Int) throws(EndpointError) {
+  package init(_ text: String, lowestPort: Int) throws(EndpointError) {
     if text.hasPrefix("unix:") {
       let path = String(text.dropFirst("unix:".count))
       guard path.hasPrefix("/"), path.last != "/" else {
@@ -37,7 +37,9 @@ extension Endpoint {
     var port: UInt16 = isSecured ? 443 : 80
     if rest.last != "]", let colon = rest.lastIndex(of: ":") {
       let digits = rest[rest.index(after: colon)...]
-      guard let number = SettingText.integer(digits).flatMap(UInt16.init(exactly:)), number >= lowestPort else {
+      guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = UInt16(digits),
+        number >= lowestPort
+      else {
         throw EndpointError("has no port from \(lowestPort) to 65535 behind its colon")
       }
       port = number

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+import JSON
+import SignalHTTP
+import SignalStore
+import Signals
+import Synchronization
+
+/// What is known about one property, and what was set here and is not known to the server yet.
+struct CellState: Sendable {
+  /// A set that the server has not answered.
+  struct Write: Sendable {
+    let id: UInt64
+    /// nil removes the property.
+    let text: JSONText?
+  }
+
+  /// A set that the server has answered, while its event may still be on the way.
+  struct Confirmed: Sendable {
+    let text: JSONText?
+    let epoch: String
+    let revision: UInt64
+  }
+
+  /// What the server has sent.
+  private(set) var known: RemoteEntry?
+  private var confirmed: Confirmed?
+  /// The last set.
+  ///
+  /// The server answers in order: when it refuses this one, none before it is open any more.
+  private(set) var last: Write?
+  var feed = RemoteState.connecting
+  var error: RemoteError?
+  /// What is shown: what was set last here, unless it was refused; else what the server has.
+  private(set) var shown: JSONText?
+  /// Counts the different values that were shown.
+  private(set) var number: UInt64 = 0
+
+  mutating func begin(_ write: Write) {
+    last = write
+    show()
+  }
+
+  /// The server has answered a set.
+  ///
+  /// - Parameter confirmed: nil when its event has come already.
+  mutating func settle(_ id: UInt64, _ confirmed: Confirmed?, _ error: RemoteError?) {
+    if last?.id == id { last = nil }
+    self.error = error
+    if error == nil { self.confirmed = confirmed }
+    show()
+  }
+
+  mutating func learn(_ entry: RemoteEntry?) {
+    known = entry
+    show()
+  }
+
+  /// All events up to a revision have come.
+  mutating func reached(_ revision: UInt64?, epoch: String) {
+    guard let confirmed else { return }
+    guard confirmed.epoch != epoch || revision.map({ confirmed.revision <= $0 }) == true else { return }
+    self.confirmed = nil
+    show()
+  }
+
+  /// Nothing more is heard of it.
+  mutating func end(_ error: RemoteError?) {
+    feed = .closed
+    self.error = error
+    confirmed = nil
+    show()
+  }
+
+  private mutating func show() {
+    let text: JSONText? =
+      if let last { last.text } else if let confirmed { confirmed.text } else { known?.value }
+    guard text != shown else { return }
+    shown = text
+    number += 1
+  }
+}
+
+/// One property of a ``RemoteStore``, for all the ``RemoteProperty`` of its path: watched as long as it exists.
+final class PropertyCell: Sendable {
+  let path: PropertyPath
+  let session: RemoteSession
+  /// All of it in one property, so that observers see every value in the order of what happened.
+  let state = Property(CellState())
+  /// Names it in the table of its store.
+  let id: UInt64
+  private let isGone: @Sendable (PropertyCell) -> Void
+  /// The subscription that it shares, once there is one.
+  let group = Mutex<PropertyGroup?>(nil)
+
+  init(_ path: PropertyPath, _ session: RemoteSession, id: UInt64, isGone: @escaping @Sendable (PropertyCell) -> Void) {
+    self.path = path
+    self.session = session
+    self.id = id
+    self.isGone = isGone
+    session.put(.call { [weak self] session, loop in if let self { session.join(self, on: loop) } })
+  }
+
+  deinit {
+    isGone(self)
+    if let group = group.withLock({ $0 }) {
+      session.put(.call { [path] _, loop in group.leave(path, on: loop) })
+    }
+  }
+
+  private static let writes = Atomic<UInt64>(0)
+
+  /// A number for a set.
+  static func newWrite() -> UInt64 { writes.add(1, ordering: .relaxed).newValue }
+
+  /// Shows a value until the server has answered.
+  func begin(_ write: CellState.Write) { state.update { $0.begin(write) } }
+
+  /// The outcome of a set.
+  func settle(_ write: CellState.Write, _ result: Result<PendingCommand.Reply, RemoteError>) {
+    switch result {
+    case .success(let reply):
+      let revision = reply.members.number("revision") ?? 0
+      let hasCome = group.withLock { $0 }?.has(revision, epoch: reply.epoch) ?? false
+      let confirmed = CellState.Confirmed(text: write.text, epoch: reply.epoch, revision: revision)
+      state.update { $0.settle(write.id, hasCome ? nil : confirmed, nil) }
+    case .failure(let error): state.update { $0.settle(write.id, nil, error) }
+    }
+  }
+}
+
+/// Does not keep a cell alive.
+struct WeakCell: Sendable {
+  private(set) weak var cell: PropertyCell?
+
+  init(_ cell: PropertyCell) { self.cell = cell }
+}
+
+extension PropertyCell {
+  func reached(_ revision: UInt64?, epoch: String) {
+    guard state.value.hasConfirmed else { return }
+    state.update { $0.reached(revision, epoch: epoch) }
+  }
+
+  func turned(_ turn: RemoteState, _ error: RemoteError?) {
+    state.update { state in
+      if turn == .closed { state.end(error) } else { state.feed = turn }
+    }
+  }
+}
+
+extension CellState {
+  /// Whether a set waits for its event.
+  var hasConfirmed: Bool { confirmed != nil }
+}

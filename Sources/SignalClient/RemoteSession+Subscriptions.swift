@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+import SignalHTTP
+import Synchronization
+
+extension RemoteSession {
+  /// Watches, on this connection and on all later ones.
+  func add(_ subscription: RemoteSubscription, on loop: isolated EventLoop) {
+    guard !isClosed else { return subscription.turn(.closed, error.withLock { $0 }, on: loop) }
+    guard subscription.state != .closed else { return }
+    subscriptions[ObjectIdentifier(subscription)] = subscription
+    order.append(subscription)
+    if isReady { request(subscription, on: loop) }
+  }
+
+  /// Ends it.
+  func remove(_ subscription: RemoteSubscription, on loop: isolated EventLoop) {
+    let isKnown = subscriptions[ObjectIdentifier(subscription)] != nil
+    subscription.turn(.closed, on: loop)
+    guard isKnown else { return }
+    forget(subscription)
+    for (id, other) in granted where other === subscription {
+      granted[id] = nil
+      unsubscribe(id, on: loop)
+    }
+    turn(on: loop)
+  }
+
+  func forget(_ subscription: RemoteSubscription) {
+    subscriptions[ObjectIdentifier(subscription)] = nil
+    order.removeAll { $0 === subscription }
+  }
+
+  func request(_ subscription: RemoteSubscription, on loop: isolated EventLoop) {
+    let command = PendingCommand(subscription.begin(on: loop)) { [weak self] result, loop in
+      self?.answered(subscription, result, on: loop)
+    }
+    command.deadline = now + configuration.timeout
+    transmit(command, on: loop)
+  }
+
+  private func answered(
+    _ subscription: RemoteSubscription, _ result: Result<PendingCommand.Reply, RemoteError>,
+    on loop: isolated EventLoop
+  ) {
+    let isWanted = subscriptions[ObjectIdentifier(subscription)] != nil
+    switch result {
+    case .success(let reply):
+      guard let id = reply.members.number("subscription") else { return }
+      guard isWanted else { return unsubscribe(id, on: loop) }
+      granted[id] = subscription
+      subscription.granted(reply.members, on: loop)
+    case .failure(let error):
+      guard isWanted, error.outcome != .unknown else { return }
+      if error.isTemporary {
+        report(error)
+        let number = number
+        return after(configuration.timeout) { session, loop in
+          guard session.number == number, session.isReady,
+            session.subscriptions[ObjectIdentifier(subscription)] != nil
+          else { return }
+          session.request(subscription, on: loop)
+        }
+      }
+      forget(subscription)
+      subscription.turn(.closed, error, on: loop)
+      turn(on: loop)
+    }
+  }
+
+  private func unsubscribe(_ id: UInt64, on loop: isolated EventLoop) {
+    var command = CommandText("unsubscribe")
+    command.add("subscription", Int(clamping: id))
+    tell(command.members, on: loop)
+  }
+
+  // MARK: Properties
+
+  /// Lets a property be watched; those that begin in the same turn share a subscription.
+  func join(_ cell: PropertyCell, on loop: isolated EventLoop) { joining.append(WeakCell(cell)) }
+
+  func joinAll(on loop: isolated EventLoop) {
+    guard !joining.isEmpty else { return }
+    let cells = joining.compactMap(\.cell)
+    joining = []
+    for start in stride(from: 0, to: cells.count, by: PropertyGroup.limit) {
+      let group = PropertyGroup(self, cells[start..<min(start + PropertyGroup.limit, cells.count)], on: loop)
+      add(group.subscription, on: loop)
+    }
+  }
+}
