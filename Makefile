@@ -2,7 +2,7 @@
 # A list of what can be done here; anything longer than a line or two is a script in scripts/ that also runs alone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash openapi clients console examples docs image clean
+.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash openapi clients console examples docs package package-check image clean
 # A toolchain unpacked here is found without further ado; one that is on the path already comes first.
 export PATH := $(PATH):/opt/swift/usr/bin
 sources = Sources Tests $(wildcard Examples Fuzz Benchmarks) Package.swift
@@ -54,7 +54,8 @@ crash: build ## kill a server that keeps its store in a folder, S times (100), a
 openapi: build ## generate a Python client from openapi.yaml and try it, and check the other descriptions; needs PyPI
 	@Tests/Outside/openapi/run.sh .build/release/signal-server
 
-clients: build ## test the clients for JavaScript and Python against the server; CUTS=200 is how often they are cut off
+clients: build ## test the clients for JavaScript, Python and Swift against the server; CUTS=200 is how often they are cut off
+	swift build -c release --product client-adapter
 	@scripts/clients.sh .build/release/signal-server
 
 console: build ## test the console in Chromium, over all views; needs PyPI; ARGS="-k clients" passes flags on
@@ -66,8 +67,16 @@ examples: ## build the examples
 docs: ## write the documentation of the libraries to .docs
 	@scripts/docs.sh
 
+package: ## build the Debian package, in .build/package
+	@scripts/package.sh $(ARGS)
+
+package-check: ## install, start, upgrade and purge the package in a Debian of its own; needs root
+	@scripts/package.sh && scripts/package.sh --revision 2
+	@scripts/package-check.sh .build/package/signal-server_$$(.build/release/signal-server --version)_$$(dpkg --print-architecture).deb \
+	  .build/package/signal-server_$$(.build/release/signal-server --version)-2_$$(dpkg --print-architecture).deb
+
 image: ## build the container image signal-server:latest
-	@scripts/image.sh
+	@scripts/image.sh $(ARGS)
 
 clean: ## delete what was built
 	rm -rf .build .docs Examples/.build Fuzz/.build Benchmarks/.build

@@ -32,5 +32,14 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
       ],
       swiftSettings: strict),
+    // Against a running server: swift run -c release --package-path Benchmarks Remote http://127.0.0.1:8080
+    .executableTarget(
+      name: "Remote",
+      dependencies: [
+        .product(name: "JSON", package: "signal-server"),
+        .product(name: "SignalClient", package: "signal-server"),
+        .product(name: "SignalStore", package: "signal-server"),
+      ],
+      swiftSettings: strict),
   ]
 )

@@ -19,6 +19,13 @@ let package = Package(
       name: "actors", dependencies: [.product(name: "SignalStore", package: "signal-server")],
       swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
+      name: "display",
+      dependencies: [
+        .product(name: "SignalClient", package: "signal-server"),
+        .product(name: "SignalStore", package: "signal-server"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
       name: "thermometer",
       dependencies: [
         .product(name: "JSON", package: "signal-server"),

@@ -27,4 +27,13 @@ elif ! "$python" -c 'import pytest' 2>/dev/null; then
 else
   (cd Clients/python && "$python" -m pytest -q -p no:cacheprovider) || status=1
 fi
+adapter=$(dirname "$SIGNAL_SERVER")/client-adapter
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  echo "clients: Swift is skipped, there is no $python of 3.11 or newer (PYTHON names another)"
+elif [ ! -x "$adapter" ]; then
+  echo "clients: Swift is skipped, there is no $adapter (swift build -c release --product client-adapter)"
+else
+  "$python" Clients/conformance/play.py -- "$adapter" || status=1
+  "$python" Clients/conformance/cuts.py --server "$SIGNAL_SERVER" --cuts "${CUTS:-200}" -- "$adapter" || status=1
+fi
 exit $status

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 scripts/prepare.sh
 
 rm -rf .docs
-for library in JSON CEL SignalStore SignalHTTP; do
+for library in JSON CEL SignalStore SignalHTTP SignalClient; do
   graphs=.docs/.graphs/$library
   mkdir -p "$graphs"
   swift build --target "$library" --scratch-path .build/docs \

@@ -11,13 +11,13 @@ fi
 [ $# -gt 0 ] || set -- Sources Tests Package.swift
 swift format lint --strict --parallel --recursive "$@"
 
-for script in .ci/run scripts/*.sh Tests/Outside/*/*.sh; do
+for script in .ci/run scripts/*.sh Packaging/debian/p* Tests/Outside/*/*.sh; do
   sh -n "$script"
 done
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; [ast.parse(open(name, encoding="utf-8").read(), name) for name in sys.argv[1:]]' \
     Benchmarks/peers/*.py Tests/Outside/*.py Tests/Outside/*/*.py \
-    Tests/Console/*.py Clients/conformance/*.py Clients/python/tests/*.py Clients/python/src/*/*.py
+    scripts/*.py Tests/Console/*.py Clients/conformance/*.py Clients/python/tests/*.py Clients/python/src/*/*.py
 fi
 if command -v node >/dev/null; then
   for module in Clients/javascript/*.js Clients/javascript/test/*.js Sources/CFiles/console/*.js; do

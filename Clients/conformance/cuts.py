@@ -268,6 +268,8 @@ async def survive(options, keeps):
     finally:
         proxy.listener.close()
         proxy.cut()
+        # What passes bytes on ends before the loop does.
+        await asyncio.sleep(0.05)
         if adapter.process.returncode is None:
             adapter.process.kill()
         server.remove()

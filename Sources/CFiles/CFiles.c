@@ -28,11 +28,17 @@ static const uint8_t console_app_js[] = {
 static const uint8_t console_chart_js[] = {
 #embed "console/chart.js"
 };
+static const uint8_t console_clients_js[] = {
+#embed "console/clients.js"
+};
 static const uint8_t console_console_css[] = {
 #embed "console/console.css"
 };
 static const uint8_t console_dom_js[] = {
 #embed "console/dom.js"
+};
+static const uint8_t console_expressions_js[] = {
+#embed "console/expressions.js"
 };
 static const uint8_t console_icon_svg[] = {
 #embed "console/icon.svg"
@@ -43,6 +49,9 @@ static const uint8_t console[] = {
 static const uint8_t console_levels_js[] = {
 #embed "console/levels.js"
 };
+static const uint8_t console_metrics_js[] = {
+#embed "console/metrics.js"
+};
 static const uint8_t console_properties_js[] = {
 #embed "console/properties.js"
 };
@@ -51,6 +60,12 @@ static const uint8_t console_property_js[] = {
 };
 static const uint8_t console_rows_js[] = {
 #embed "console/rows.js"
+};
+static const uint8_t console_server_js[] = {
+#embed "console/server.js"
+};
+static const uint8_t console_signals_js[] = {
+#embed "console/signals.js"
 };
 static const uint8_t console_snippets_js[] = {
 #embed "console/snippets.js"
@@ -70,14 +85,19 @@ static const cfiles_file files[] = {
     FILE_AT("/console/api.js", console_api_js),
     FILE_AT("/console/app.js", console_app_js),
     FILE_AT("/console/chart.js", console_chart_js),
+    FILE_AT("/console/clients.js", console_clients_js),
     FILE_AT("/console/console.css", console_console_css),
     FILE_AT("/console/dom.js", console_dom_js),
+    FILE_AT("/console/expressions.js", console_expressions_js),
     FILE_AT("/console/icon.svg", console_icon_svg),
     FILE_AT("/console", console),
     FILE_AT("/console/levels.js", console_levels_js),
+    FILE_AT("/console/metrics.js", console_metrics_js),
     FILE_AT("/console/properties.js", console_properties_js),
     FILE_AT("/console/property.js", console_property_js),
     FILE_AT("/console/rows.js", console_rows_js),
+    FILE_AT("/console/server.js", console_server_js),
+    FILE_AT("/console/signals.js", console_signals_js),
     FILE_AT("/console/snippets.js", console_snippets_js),
     FILE_AT("/console/values.js", console_values_js),
 };

@@ -56,11 +56,15 @@ struct CellState: Sendable {
     show()
   }
 
+  /// Whether what is confirmed waits no more when all events up to a revision have come.
+  func isReached(_ revision: UInt64, epoch: String) -> Bool {
+    confirmed.map { $0.epoch != epoch || $0.revision <= revision } ?? false
+  }
+
   /// All events up to a revision have come.
-  mutating func reached(_ revision: UInt64?, epoch: String) {
-    guard let confirmed else { return }
-    guard confirmed.epoch != epoch || revision.map({ confirmed.revision <= $0 }) == true else { return }
-    self.confirmed = nil
+  mutating func reached(_ revision: UInt64, epoch: String) {
+    guard isReached(revision, epoch: epoch) else { return }
+    confirmed = nil
     show()
   }
 
@@ -121,9 +125,10 @@ final class PropertyCell: Sendable {
     switch result {
     case .success(let reply):
       let revision = reply.members.number("revision") ?? 0
-      let hasCome = group.withLock { $0 }?.has(revision, epoch: reply.epoch) ?? false
+      let group = group.withLock { $0 }
+      let awaits = group?.awaits(revision, epoch: reply.epoch, for: self) ?? true
       let confirmed = CellState.Confirmed(text: write.text, epoch: reply.epoch, revision: revision)
-      state.update { $0.settle(write.id, hasCome ? nil : confirmed, nil) }
+      state.update { $0.settle(write.id, awaits ? confirmed : nil, nil) }
     case .failure(let error): state.update { $0.settle(write.id, nil, error) }
     }
   }
@@ -137,9 +142,9 @@ struct WeakCell: Sendable {
 }
 
 extension PropertyCell {
-  func reached(_ revision: UInt64?, epoch: String) {
-    guard state.value.hasConfirmed else { return }
-    state.update { $0.reached(revision, epoch: epoch) }
+  func reached(_ revision: UInt64, epoch: String) {
+    // A later set may wait for its own event.
+    if state.value.isReached(revision, epoch: epoch) { state.update { $0.reached(revision, epoch: epoch) } }
   }
 
   func turned(_ turn: RemoteState, _ error: RemoteError?) {
@@ -147,9 +152,4 @@ extension PropertyCell {
       if turn == .closed { state.end(error) } else { state.feed = turn }
     }
   }
-}
-
-extension CellState {
-  /// Whether a set waits for its event.
-  var hasConfirmed: Bool { confirmed != nil }
 }

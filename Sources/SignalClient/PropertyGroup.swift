@@ -8,17 +8,48 @@ import Synchronization
 /// Properties that began to be watched in the same turn: they share a subscription.
 // Unchecked: only the loop touches what changes, but for what a mutex guards.
 final class PropertyGroup: @unchecked Sendable {
+  /// How far events have come, and who waits for some of them.
+  private struct Progress {
+    var epoch = ""
+    var revision: UInt64?
+    /// Sets that the server has answered, in the order of their revisions, up to those whose events have come.
+    var waiting: [(epoch: String, revision: UInt64, cell: WeakCell)] = []
+    var first = 0
+
+    func has(_ revision: UInt64, _ epoch: String) -> Bool {
+      self.epoch == epoch && self.revision.map { revision <= $0 } == true
+    }
+
+    /// The next set that waits no more: its event has come, or will not, because the store has forgotten it.
+    mutating func next() -> PropertyCell?? {
+      guard first < waiting.count else { return nil }
+      let next = waiting[first]
+      guard next.epoch != epoch || has(next.revision, next.epoch) else { return nil }
+      first += 1
+      if first == waiting.count {
+        waiting.removeAll(keepingCapacity: true)
+        first = 0
+      } else if first > 64, first * 2 > waiting.count {
+        waiting.removeFirst(first)
+        first = 0
+      }
+      return next.cell.cell
+    }
+  }
+
   /// Patterns of a subscription.
   static let limit = 32
+  /// Small groups that there may be: a server takes 128 subscriptions of a connection.
+  static let smallLimit = 32
 
   private let session: RemoteSession
   private var members: [PropertyPath: WeakCell] = [:]
-  private let position = Mutex<(epoch: String, revision: UInt64)?>(nil)
+  private let progress = Mutex(Progress())
   private let command: [UInt8]
   /// What they share; it does not keep them alive.
   private(set) lazy var subscription = RemoteSubscription(command, owner: self)
 
-  init(_ session: RemoteSession, _ cells: some Collection<PropertyCell>, on loop: isolated EventLoop) {
+  private init(_ session: RemoteSession, _ cells: some Collection<PropertyCell>, on loop: isolated EventLoop) {
     self.session = session
     for cell in cells { members[cell.path] = WeakCell(cell) }
     var command = CommandText("subscribe")
@@ -28,9 +59,30 @@ final class PropertyGroup: @unchecked Sendable {
     for cell in cells { cell.group.withLock { $0 = self } }
   }
 
-  /// Whether the events up to a revision have come.
-  func has(_ revision: UInt64, epoch: String) -> Bool {
-    position.withLock { $0.map { $0.epoch == epoch && revision <= $0.revision } ?? false }
+  /// Watches properties together, which keep their group.
+  static func begin(_ session: RemoteSession, _ cells: some Collection<PropertyCell>, on loop: isolated EventLoop) {
+    let group = PropertyGroup(session, cells, on: loop)
+    withExtendedLifetime(group) { session.add(group.subscription, on: loop) }
+  }
+
+  /// Whether it could be part of another group.
+  func isSmall(on loop: isolated EventLoop) -> Bool { members.count <= Self.limit / 2 }
+
+  /// Ends it, and gives its properties, for another group.
+  func dissolve(on loop: isolated EventLoop) -> [PropertyCell] {
+    let cells = members.values.compactMap(\.cell)
+    members = [:]
+    session.remove(subscription, on: loop)
+    return cells
+  }
+
+  /// Whether a set of a property has to be shown until its event comes; then ``CellState/reached(_:epoch:)`` is called.
+  func awaits(_ revision: UInt64, epoch: String, for cell: PropertyCell) -> Bool {
+    progress.withLock { progress in
+      if progress.has(revision, epoch) { return false }
+      progress.waiting.append((epoch, revision, WeakCell(cell)))
+      return true
+    }
   }
 
   func leave(_ path: PropertyPath, on loop: isolated EventLoop) {
@@ -50,17 +102,25 @@ extension PropertyGroup: SubscriptionOwner {
   }
 
   func reached(_ revision: UInt64?, epoch: String, on loop: isolated EventLoop) {
-    position.withLock { $0 = revision.map { (epoch, $0) } }
-    for member in members.values { member.cell?.reached(revision, epoch: epoch) }
+    guard let revision else { return }
+    progress.withLock { progress in
+      progress.epoch = epoch
+      progress.revision = revision
+    }
+    while let cell = progress.withLock({ $0.next() }) { cell?.reached(revision, epoch: epoch) }
   }
 
   func turned(_ state: RemoteState, _ error: RemoteError?, on loop: isolated EventLoop) {
     let cells = members.values.compactMap(\.cell)
     if error != nil, cells.count > 1, !session.isClosed {
       // One of them is at fault, and the others shall not suffer.
-      for cell in cells { session.add(PropertyGroup(session, [cell], on: loop).subscription, on: loop) }
+      for cell in cells { PropertyGroup.begin(session, [cell], on: loop) }
       return
     }
-    for cell in cells { cell.turned(state, error) }
+    for cell in cells {
+      // What another group has shown before may be gone.
+      if state == .live, subscription.entry(cell.path) == nil { cell.state.update { $0.learn(nil) } }
+      cell.turned(state, error)
+    }
   }
 }

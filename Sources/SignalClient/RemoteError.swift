@@ -16,8 +16,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
 
   /// A code of the protocol (docs/protocol.md §6), or one that the client found.
   ///
-  /// Those of the client are `timeout`, `disconnected`, `closed`, `body_too_large`, `other_shape`, `not_encodable`,
-  /// `upgrade_refused`, `unreachable` and `protocol_error`.
+  /// Those of the client are `timeout`, `disconnected`, `closed`, `body_too_large`, `too_many_commands`,
+  /// `other_shape`, `not_encodable`, `upgrade_refused`, `unreachable` and `protocol_error`.
   public let code: String
   /// A sentence for people.
   public let detail: String

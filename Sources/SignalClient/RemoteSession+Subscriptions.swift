@@ -81,11 +81,13 @@ extension RemoteSession {
 
   func joinAll(on loop: isolated EventLoop) {
     guard !joining.isEmpty else { return }
-    let cells = joining.compactMap(\.cell)
+    var cells = joining.compactMap(\.cell)
     joining = []
+    let small = order.compactMap(\.group).filter { $0.isSmall(on: loop) }
+    if small.count >= PropertyGroup.smallLimit { cells += small.flatMap { $0.dissolve(on: loop) } }
     for start in stride(from: 0, to: cells.count, by: PropertyGroup.limit) {
-      let group = PropertyGroup(self, cells[start..<min(start + PropertyGroup.limit, cells.count)], on: loop)
-      add(group.subscription, on: loop)
+      let members = cells[start..<min(start + PropertyGroup.limit, cells.count)]
+      PropertyGroup.begin(self, members, on: loop)
     }
   }
 }

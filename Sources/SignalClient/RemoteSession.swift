@@ -27,10 +27,14 @@ final class RemoteSession: @unchecked Sendable {
   let error = Mutex<RemoteError?>(nil)
   let errors = Signal<RemoteError>()
   private let incoming = Mutex<[Work]>([])
+  /// Commands of the program without an outcome.
+  private let pending = Atomic<Int>(0)
   private let clock = DispatchClock()
 
   // The connection.
   var link: WebSocketLink?
+  /// The last one, which may still be connecting when the loop ends.
+  private var leftLink: WebSocketLink?
   /// Counts connections, so that timers and tokens of an earlier one are recognized.
   var number = 0
   var epoch = ""
@@ -71,6 +75,14 @@ final class RemoteSession: @unchecked Sendable {
     self.loop = loop
   }
 
+  /// Nobody keeps it: the loop ends, when nothing is on its way to it any more.
+  deinit {
+    loop.submit { [link = leftLink] loop in
+      guard let link else { return loop.endClient() }
+      link.afterConnecting(on: loop) { $0.endClient() }
+    }
+  }
+
   // MARK: From elsewhere
 
   /// Hands work to the loop, from any thread.
@@ -81,6 +93,16 @@ final class RemoteSession: @unchecked Sendable {
     }
     if isFirst { loop.submit { [self] loop in takeIncoming(on: loop) } }
   }
+
+  /// Counts a command; false, and nothing is counted, when there are as many as there may be.
+  func takePlace() -> Bool {
+    if pending.add(1, ordering: .relaxed).newValue <= configuration.pendingCommands { return true }
+    leavePlace()
+    return false
+  }
+
+  /// The outcome of a command is known.
+  func leavePlace() { pending.subtract(1, ordering: .relaxed) }
 
   private func takeIncoming(on loop: isolated EventLoop) {
     var work: [Work] = []
@@ -219,6 +241,7 @@ final class RemoteSession: @unchecked Sendable {
     isClosed = true
     let link = link
     disconnect(on: loop)
+    leftLink = link
     let unsent = waiting
     waiting = []
     for command in unsent {
@@ -229,12 +252,7 @@ final class RemoteSession: @unchecked Sendable {
     subscriptions = [:]
     for subscription in ended { subscription.turn(.closed, reason, on: loop) }
     state.set(.closed)
-    if let link {
-      link.leave(on: loop)
-      link.afterConnecting(on: loop) { $0.endClient() }
-    } else {
-      loop.endClient()
-    }
+    link?.leave(on: loop)
   }
 
   /// What the server sent is not of this protocol.

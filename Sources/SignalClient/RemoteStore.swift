@@ -32,8 +32,8 @@ public enum RemoteState: String, Sendable {
 /// missing and nothing told twice. One that was sent when the connection broke fails as ``RemoteError/Outcome/unknown``,
 /// and is not repeated.
 ///
-/// Everything happens on an event loop of its own, which ends with ``close()`` or when nobody keeps the store, a property
-/// or a subscription of it.
+/// Everything happens on an event loop of its own, which ends when nobody keeps the store, a property or a subscription of
+/// it.
 public final class RemoteStore: Sendable {
   /// How a store connects.
   public struct Configuration: Sendable {
@@ -47,6 +47,8 @@ public final class RemoteStore: Sendable {
     public var maxDelay = Duration.seconds(30)
     /// The longest message that is taken, in bytes; a longer one ends the store.
     public var messageBytes = 64 << 20
+    /// Commands without a reply, those that wait for a connection included; one more fails as `too_many_commands`, unsent.
+    public var pendingCommands = 100_000
     /// A file of certificates in PEM that are trusted for `https`; nil are those of the system.
     public var authorities: String?
 
@@ -162,7 +164,16 @@ public final class RemoteStore: Sendable {
 
   /// Gives a command to the loop.
   func send(_ members: [UInt8], timeout: Duration? = nil, _ done: @escaping RemoteTransaction.Settle) {
-    session.put(.command(PendingCommand(members, timeout: timeout) { result, _ in done(result) }))
+    let session = session
+    guard session.takePlace() else {
+      return done(.failure(RemoteError("too_many_commands", "so many commands wait for their replies", .unsent)))
+    }
+    session.put(
+      .command(
+        PendingCommand(members, timeout: timeout) { [weak session] result, _ in
+          session?.leavePlace()
+          done(result)
+        }))
   }
 
   /// Keeps what is held in mind, or forgets it.

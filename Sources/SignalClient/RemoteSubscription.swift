@@ -63,6 +63,9 @@ final class RemoteSubscription: @unchecked Sendable {
     self.owner = owner
   }
 
+  /// Whose it is, if it is for properties.
+  var group: PropertyGroup? { owner as? PropertyGroup }
+
   var state: RemoteState { shown.withLock { $0.state } }
 
   func entry(_ path: PropertyPath) -> RemoteEntry? { shown.withLock { $0.known[path] } }
@@ -198,7 +201,10 @@ final class RemoteSubscription: @unchecked Sendable {
       }
     }
     unit.removeAll(keepingCapacity: true)
-    if changes.isEmpty { return reach(revision, epoch, on: loop) }
+    if changes.count < 2 {
+      if !changes.isEmpty { owner?.deliver(changes, on: loop) }
+      return reach(revision, epoch, on: loop)
+    }
     // Several properties of one revision are one step for their observers, too.
     withTransaction {
       owner?.deliver(changes, on: loop)

@@ -19,6 +19,9 @@ final class RemoteTransaction: TransactionStep {
 
   private let store: RemoteStore
   private let entries = Mutex<[Entry]>([])
+  /// Set at the end: its observer is called when all sets have their places in the order, so that the answer of a fast
+  /// server comes behind them.
+  private let isOver = Property(false)
 
   private init(_ store: RemoteStore) { self.store = store }
 
@@ -42,6 +45,11 @@ final class RemoteTransaction: TransactionStep {
   }
 
   func perform() {
+    isOver.subscribe(from: .future, once: true) { [self] _ in send() }.keepWhileSourceLives()
+    isOver.value = true
+  }
+
+  private func send() {
     let entries = entries.withLock { $0 }
     let settle: Settle = { result in
       // One step for the observers of all of them.

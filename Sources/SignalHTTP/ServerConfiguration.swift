@@ -43,8 +43,7 @@ public struct ServerConfiguration: Sendable {
   /// Which answered requests are reported, and to whom; none by default.
   public var requestLog = RequestLog()
   /// Called on connections that are not served: ``ServerEvent/Kind/turnedAway(reason:)``,
-  /// ``ServerEvent/Kind/handshakeFailed(reason:)`` and ``ServerEvent/Kind/proxyRefused(reason:)``, of which ``observer`` is
-  /// notified as well; nil by default.
+  /// ``ServerEvent/Kind/handshakeFailed(reason:)`` and ``ServerEvent/Kind/proxyRefused(reason:)``; nil by default.
   ///
   /// Called as ``observer`` is.
   public var refusalObserver: (@Sendable (ServerEvent) -> Void)?

@@ -11,7 +11,9 @@ public struct ServerEvent: Sendable {
     case opened
     /// A connection is over, whoever ended it; the last event about it.
     case closed
-    /// A connection is not served, for this reason: it was closed at once, or its first request is answered 503.
+    /// A connection was closed without a response, for this reason.
+    ///
+    /// ``ServerConfiguration/refusalObserver`` is notified also of one whose first request will be answered 503.
     case turnedAway(reason: String)
     /// There is no TLS with the peer, for this reason: a certificate that is not good, no cipher in common, no TLS at all.
     case handshakeFailed(reason: String)

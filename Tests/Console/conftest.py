@@ -119,9 +119,11 @@ def screen(request):
 
 
 @pytest.fixture
-def path():
+def path(server):
     """A path for one test alone."""
-    return f"test-{secrets.token_hex(4)}/value"
+    path = f"test-{secrets.token_hex(4)}/value"
+    yield path
+    server.delete(path)
 
 
 class Console:

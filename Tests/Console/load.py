@@ -122,7 +122,7 @@ def main():
             executable_path=options.chromium, args=["--no-sandbox"])
         pids = lambda: [pid for pid in children(os.getpid()) if pid not in (os.getpid(), server.pid)]
         page = browser.new_page(viewport={"width": 1280, "height": 800})
-        first_values(page, url)
+        first_values(browser, url)
         page.goto(f"{url}/console#/properties/{name(0)}")
         page.wait_for_selector(".state[data-state=live]")
         page.wait_for_timeout(2000)
@@ -159,11 +159,14 @@ def scroll(page):
           f"{page.locator('.row').count()} rows in the document")
 
 
-def first_values(page, url):
-    """From the import of the client to the first value, in pages that know nothing yet."""
+def first_values(browser, url):
+    """From the import of the client to the first value, in browsers that know nothing yet."""
     times = []
     for _ in range(20):
-        page.goto(f"{url}/openapi.yaml")
+        # As a page of somebody's own, which allows scripts.
+        context = browser.new_context(bypass_csp=True)
+        page = context.new_page()
+        page.goto(f"{url}/health/live")
         times.append(page.evaluate("""async (path) => {
           const begun = performance.now()
           const { connect } = await import("/client.js")
@@ -173,6 +176,7 @@ def first_values(page, url):
           client.close()
           return performance.now() - begun
         }""", name(1)))
+        context.close()
     times.sort()
     print(f"import to first value: half within {median(times):.1f} ms, all within {times[-1]:.1f} ms", flush=True)
 

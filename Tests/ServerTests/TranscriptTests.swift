@@ -88,7 +88,7 @@ import Testing
     // What can be wrong with a request only.
     let ofRequests: Set<Problem.Code> = [
       .badQuery, .unknownParameter, .partialContent, .originRefused, .pointerNotFound, .noSuchRoute, .noSuchTimer,
-      .methodNotAllowed, .notAcceptable, .unsupportedEncoding, .unsupportedPatch, .misdirected,
+      .noSuchConnection, .methodNotAllowed, .notAcceptable, .unsupportedEncoding, .unsupportedPatch, .misdirected,
       .notImplemented, .noHistory, .historyBusy, .historyFailed,
     ]
     #expect(
@@ -98,7 +98,8 @@ import Testing
 
   @Test func `every code is in a transcript, but for those of a limit that is reached`() {
     let ofLimits: Set<Problem.Code> = [
-      .bodyTooLarge, .contended, .formulaTooDeep, .storeFull, .tooManyComputed, .tooManyHeld, .tooManyInputs,
+      .bodyTooLarge, .contended, .formulaTooDeep, .quotaExceeded, .storeFull, .tooManyComputed, .tooManyHeld,
+      .tooManyInputs,
       .tooManyOperations, .tooManyPatterns, .tooManySubscriptions, .tooManyRequests,
       // Of memory, and of a disk.
       .memoryFull,
@@ -126,7 +127,10 @@ import Testing
       switch step {
       case .request(let method, let target, _, _):
         let path = target.prefix { $0 != "?" }
-        shown.insert("\(method) " + path.replacing(/^\/(properties|signals|timers|history)\/.+$/) { "/\($0.1)/{path}" })
+        shown.insert(
+          "\(method) "
+            + path.replacing(/^\/(properties|signals|timers|history)\/.+$/) { "/\($0.1)/{path}" }
+            .replacing(/^\/server\/connections\/.+$/, with: "/server/connections/{id}"))
       case .open, .stream: shown.insert("GET /events")
       default: break
       }

@@ -163,8 +163,10 @@ private struct Light: Codable, Equatable { var on: Bool, level: Int }
     let errors = Record<String>()
     let bag = SubscriptionBag()
     for property in properties { property.errors.subscribe { errors.add($0.code) }.stored(in: bag) }
-    withTransaction { for (n, property) in properties.enumerated() { property.value = n } }
-    #expect(properties.map(\.value) == [0, 1, 2])
+    withTransaction {
+      for (n, property) in properties.enumerated() { property.value = n }
+      #expect(properties.map(\.value) == [0, 1, 2])
+    }
     await errors.count(3)
     #expect(properties.map(\.value) == [nil, nil, nil] && server.store.count == 0)
   }

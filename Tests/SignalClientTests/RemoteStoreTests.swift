@@ -112,6 +112,24 @@ import Testing
     #expect(remote.state.value == .connecting)
   }
 
+  @Test func `one command more than may wait is not sent`() throws {
+    var configuration = RemoteStore.Configuration()
+    configuration.pendingCommands = 2
+    let property = try RemoteStore("unix:/nowhere/at/all", configuration: configuration).property("a", as: Int.self)
+    let errors = Record<String>()
+    let subscription = property.errors.subscribe { errors.add($0.code) }
+    for n in 1...3 { property.value = n }
+    #expect(errors.entries == ["too_many_commands"])
+    subscription.cancel()
+  }
+
+  @Test func `a command that has its reply makes place for another`() async throws {
+    let server = try RemoteServer()
+    let remote = try server.connect { $0.pendingCommands = 1 }
+    for n in 1...3 { try await remote.set("a", JSONText(n)) }
+    #expect(server.store.contents == ["a": "3"])
+  }
+
   @Test func `a server that ends leaves what was shown, as stale`() async throws {
     let server = try RemoteServer()
     let remote = try server.connect()

@@ -33,7 +33,11 @@ struct ConfigurationMappingTests {
       "data.queueBytes": "\(storage?.journal.queueBytes as Any)", "data.readOnly": "\(storage?.isReadOnly as Any)",
       "data.history": "\(storage?.history.rules as Any)", "data.rules": "\(storage?.rules as Any)",
     ]
-    return all(settings.server, settings.live, settings.store, settings.auth).merging(data) { $1 }
+    // What a running store is given, and what only the program has.
+    let rest = [
+      "data.quotas": "\(settings.quotas)", "data.audit": "\(settings.audit)",
+    ]
+    return all(settings.server, settings.live, settings.store, settings.auth).merging(data) { $1 }.merging(rest) { $1 }
   }
 
   private static func all(
@@ -52,7 +56,7 @@ struct ConfigurationMappingTests {
   /// Values that each kind of setting takes; one of them is not the default.
   private static let candidates = [
     "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "true", "a raw 1d", "a volatile",
-    "a 20%", "unix", "public",
+    "a 20%", "unix", "public", "false", "a bytes 7", "writes", "errors",
   ]
 
   @Test(
@@ -81,7 +85,8 @@ struct ConfigurationMappingTests {
     // What a program is told is its own business; rules are compiled when all settings are known.
     #expect(
       Set(defaults.keys).subtracting(reached) == [
-        "server.observer", "server.memoryObserver", "server.exposedTokenObserver", "live.policy",
+        "server.observer", "server.memoryObserver", "server.exposedTokenObserver", "server.refusalObserver",
+        "server.requestLog.observer", "server.droppedLogLines", "server.audit", "live.policy",
       ])
   }
 

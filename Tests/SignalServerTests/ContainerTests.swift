@@ -42,7 +42,11 @@ struct ContainerTests {
   }
 
   /// Builds the image with these programs instead of those of the machine; gives back what was run.
-  private func buildImage(with tools: [String: String]) throws -> Program.Run {
+  ///
+  /// - Parameter path: Where programs are looked for after these.
+  private func buildImage(
+    with tools: [String: String], _ arguments: [String] = [], path: String = ""
+  ) throws -> Program.Run {
     let folder = FileManager.default.temporaryDirectory.appending(path: "signal-image-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -54,7 +58,8 @@ struct ContainerTests {
     try FileManager.default.createSymbolicLink(
       at: folder.appending(path: "dirname"), withDestinationURL: URL(filePath: "/usr/bin/dirname"))
     let script = URL(filePath: #filePath).appending(path: "../../../scripts/image.sh").standardizedFileURL
-    let program = try Program([script.path], ["PATH": folder.path], executable: "/bin/sh")
+    let program = try Program(
+      [script.path] + arguments, ["PATH": folder.path + path], executable: "/bin/sh")
     return program.end()
   }
 
@@ -71,6 +76,44 @@ struct ContainerTests {
     let run = try buildImage(with: tools)
     #expect(run.status == 0)
     #expect(run.output.contains("/\(command) Dockerfile --tag signal-server:latest ."), "\(run)")
+  }
+
+  private static let canLayOut =
+    ["/usr/bin/strip", "/usr/bin/ldd", "/usr/share/zoneinfo/UTC", "/etc/ssl/certs/ca-certificates.crt"]
+    .allSatisfy { FileManager.default.fileExists(atPath: $0) }
+
+  @Test(.enabled(if: canLayOut, "there is nothing here to make an image of"))
+  func `without a registry it is made of a Debian's files, by the last stage of the Dockerfile`() throws {
+    let shows = #"""
+      [ "$1" != version ] || exit 0
+      [ "$1 $2 $4 $5" = "build --file --tag signal-server:latest" ] || exit 1
+      cat "$3"
+      cd "$6" && find . | sort
+      """#
+    let run = try buildImage(
+      with: ["docker": shows], ["--base", "/", "--binary", "/bin/true"], path: ":/usr/bin:/bin")
+    #expect(run.status == 0, "\(run)")
+    let lines = run.output.split(separator: "\n").map(String.init)
+    #expect(lines.filter { $0.hasPrefix("FROM ") } == ["FROM scratch"])
+    #expect(
+      lines.filter { $0.hasPrefix("COPY ") } == [
+        "COPY image/root/ /", "COPY --chown=65532:65532 image/data/ /data/",
+      ])
+    for file in [
+      "data", "root/usr/bin/signal-server", "root/etc/passwd", "root/etc/ssl/certs/ca-certificates.crt",
+      "root/usr/share/zoneinfo/Europe/Berlin", "root/tmp",
+    ] {
+      #expect(lines.contains("./image/\(file)"), "\(file)")
+    }
+    // The C library and its loader, and no shell.
+    #expect(lines.contains { $0.contains("/libc.so.6") } && lines.contains { $0.contains("/ld-linux") })
+    #expect(!lines.contains { $0.hasSuffix("/sh") })
+  }
+
+  @Test(arguments: [["--binary", "/bin/true"], ["--bse", "/"], ["--base"]])
+  func `a wrong command line of the script is refused`(arguments: [String]) throws {
+    let run = try buildImage(with: ["docker": Self.asks], arguments)
+    #expect(run.status != 0 && run.output.isEmpty && !run.errors.isEmpty, "\(run)")
   }
 
   @Test(arguments: [[:], ["docker": noDaemon]])

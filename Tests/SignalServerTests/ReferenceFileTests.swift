@@ -59,9 +59,10 @@ struct ReferenceFileTests {
     python.arguments = [
       "python3", "-c",
       """
-      import sys, yaml
+      import json, sys, yaml
       for group, value in (yaml.load(open(sys.argv[1]), Loader=yaml.BaseLoader) or {}).items():
           for name, text in value.items() if isinstance(value, dict) else [(None, value)]:
+              text = json.dumps(text) if isinstance(text, list) else text
               print(f"{group}.{name}={text}" if name else f"{group}={text}")
       """, path,
     ]

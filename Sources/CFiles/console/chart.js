@@ -3,7 +3,14 @@
 import { clock, h, short } from "./dom.js"
 
 const margin = { left: 52, right: 14, top: 12, bottom: 24 }
-export const hue = (index) => `--series-${1 + (index % 4)}`
+const hue = (index) => `--series-${1 + (index % 4)}`
+
+/** What tells which line is which. */
+export function chip(label, index, ...more) {
+  const mark = h("i", null)
+  mark.style.background = `var(${hue(index)})`
+  return h("span", { class: "chip" }, mark, label, more)
+}
 
 function ticks(low, high, wanted) {
   const rough = (high - low) / wanted

@@ -21,8 +21,8 @@ export class ClientsView {
     this.element = h("div", { class: "page" }, h("h2", null, "Clients"),
       h("section", { class: "card", "aria-label": "Connections" },
         h("div", { class: "card-head" }, this.filter, this.kind, h("span", { class: "grow" }), this.note),
-        h("div", { class: "wide-table" }, table(
-          ["Client", "Kind", "Identity", "Connected", "Subscriptions", "Gaps", "Waits for it", ""], this.body))))
+        h("div", { class: "wide-table", tabIndex: 0 }, table(
+          ["Client", "Kind", "Identity", "Connected", "Subscriptions", "Gaps", "Waits for it", ""], this.body, "clients"))))
   }
 
   open() {

@@ -265,7 +265,7 @@ export class PropertiesView {
       if (isSame) flash(value)
     }
     element.dataset.path = row.path
-    const sign = row.isComputed ? "ƒ" : known?.expires ? "⏱" : ""
+    const sign = row.isComputed ? "ƒ" : known?.expires ? "ttl" : ""
     if (mark.textContent !== sign) mark.textContent = sign
     mark.title = row.isComputed ? "Computed" : sign ? "Has a time to live" : ""
     chevron.hidden = !row.isFolder

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One property: its value, what it is made of, how it has changed, and how others get at it.
 import { ask, encoded, json, live, query } from "./api.js"
-import { Chart, hue } from "./chart.js"
+import { Chart, chip } from "./chart.js"
 import {
   ago, button, clock, complain, confirm, copy, count, field, h, icon, line, replace, segments, table, tell, throttled, until,
 } from "./dom.js"
@@ -52,7 +52,7 @@ export class PropertyPane {
         h("div", { class: "card-head" }, h("h3", null, "Value"), this.tabs, this.edits), this.conflict, this.value),
       this.formula, this.charts,
       h("section", { class: "card", "aria-label": "Changes" }, h("div", { class: "card-head" }, h("h3", null, "Changes")),
-        h("div", { class: "scroll" }, table(["Time", "What", "Value", "Revision"], this.changes, "changes"))),
+        h("div", { class: "scroll", tabIndex: 0 }, table(["Time", "What", "Value", "Revision"], this.changes, "changes"))),
       snippets(path, () => this.#entry?.value))
     this.#add(path, "")
     this.#timers.push(setInterval(() => { if (!document.hidden) this.#ask() }, 5000))
@@ -157,7 +157,7 @@ export class PropertyPane {
       replace(this.value, h("output", { class: `scalar kind-${kind(entry.value)}${text.length > 24 ? " is-long" : ""}` }, text))
     } else if (this.#isText) {
       const raw = await this.#read().catch(complain)
-      if (raw && this.#isText && !this.#edit) replace(this.value, h("pre", { class: "text" }, pretty(raw.text)))
+      if (raw && this.#isText && !this.#edit) replace(this.value, h("pre", { class: "text", tabIndex: 0 }, pretty(raw.text)))
     } else replace(this.value, tree(entry.value, this.#open, (pointer) => this.#plot(this.path, pointer)))
   }
 
@@ -270,7 +270,7 @@ export class PropertyPane {
   async #showFormula({ formula, error }) {
     const inputs = h("ul", { class: "inputs" })
     replace(this.formula, h("section", { class: "card", "aria-label": "Formula" },
-      h("div", { class: "card-head" }, h("h3", null, "Formula")), h("pre", { class: "text" }, formula),
+      h("div", { class: "card-head" }, h("h3", null, "Formula")), h("pre", { class: "text", tabIndex: 0 }, formula),
       error && h("p", { class: "problem" }, error), inputs))
     const answer = await json("expressions/explain", { method: "POST", body: { formula } }).catch(() => null)
     for (const input of answer?.inputs ?? []) {
@@ -342,15 +342,11 @@ export class PropertyPane {
       })
     replace(this.charts, h("div", { class: "card-head" }, h("h3", null, "Chart"), ranges), this.chart.element,
       h("div", { class: "legend" },
-        ...[...this.#series.entries()].map(([key, series], index) => {
-          const mark = h("i", null)
-          mark.style.background = `var(${hue(index)})`
-          return h("span", { class: "chip" }, mark, this.#name(series),
-            this.#series.size > 1 && h("button", { type: "button", "aria-label": `Remove ${this.#name(series)}`, onclick: () => {
-              this.#series.delete(key)
-              this.#layOut()
-            } }, "×"))
-        }),
+        ...[...this.#series].map(([key, series], index) => chip(this.#name(series), index,
+          this.#series.size > 1 && h("button", { type: "button", "aria-label": `Remove ${this.#name(series)}`, onclick: () => {
+            this.#series.delete(key)
+            this.#layOut()
+          } }, "×"))),
         ...others.slice(0, 6).map((pointer) => h("button", { type: "button", class: "chip", onclick: () =>
           this.#plot(this.path, pointer) }, `+ ${pointer}`)),
         h("form", { onsubmit: (event) => {

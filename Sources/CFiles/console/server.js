@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The server: what it is, how busy it is, and with which settings. Rates are those of GET /metrics, between two readings.
 import { json } from "./api.js"
-import { Chart } from "./chart.js"
+import { Chart, chip } from "./chart.js"
 import { ago, bytes, count, duration, h, line, replace, segments, short, table } from "./dom.js"
 import { History } from "./metrics.js"
 
@@ -29,7 +29,7 @@ export class ServerView {
       h("section", { class: "card", "aria-label": "Settings" },
         h("div", { class: "card-head" }, h("h3", null, "Settings"), this.find,
           h("label", { class: "check" }, this.changed, "only those that were set")),
-        h("div", { class: "wide-table" }, table(["Setting", "Value", "Source"], this.settings))))
+        h("div", { class: "wide-table", tabIndex: 0 }, table(["Setting", "Value", "Source"], this.settings))))
   }
 
   open() {
@@ -57,15 +57,14 @@ export class ServerView {
     const now = History.shared
     const tile = (name, value, note) => h("div", { class: "tile" }, h("dt", null, name), h("dd", null, value,
       note && h("small", null, note)))
-    const perSecond = (name) => now.rate(name) === null ? "–" : `${short(now.rate(name))}\u2009/s`
+    const rate = (title, name, note) => now.rate(name) !== null && tile(title, `${short(now.rate(name))}\u2009/s`, note)
+    const delay = (share) => now.quantile("signal_delivery_delay_seconds", share, duration)
     replace(this.tiles,
       tile("Properties", count(state.properties), `cursor ${state.cursor}`),
       tile("Connections", count(state.connections), `${count(state.loops)} loops`),
-      tile("Changes", perSecond("signal_commits_total"), "commits"),
-      tile("History", short(now.latest("signal_history_changes") ?? NaN), "changes for those who come back"),
-      tile("Deliveries", perSecond("signal_deliveries_total"), "events to clients"),
-      tile("Commit to send", now.quantile("signal_delivery_delay_seconds", 0.5, duration) ?? "–",
-        now.quantile("signal_delivery_delay_seconds", 0.99, (time) => `99 %: ${duration(time)}`) ?? "half of them"),
+      rate("Changes", "signal_commits_total", "commits"), rate("Deliveries", "signal_deliveries_total", "events to clients"),
+      delay(0.5) && tile("Commit to send", delay(0.5), `99 %: ${delay(0.99)}`),
+      now.problem === null && tile("History", short(now.latest("signal_history_changes") ?? NaN), "changes kept"),
       state.memory ? tile("Memory", bytes(state.memory.inUse), `of ${bytes(state.memory.limit)}`)
         : tile("Memory", bytes(now.latest("process_resident_memory_bytes") ?? 0)),
       state.storage ? tile("Storage", state.storage, state.queued > 0 ? `${bytes(state.queued)} wait` : "all is on disk")
@@ -75,14 +74,14 @@ export class ServerView {
 
   #makeCharts() {
     if (this.#charts.length > 0) return
-    const perSecond = (value) => `${short(value)}`
-    const add = (title, list, format = perSecond) => {
+    const add = (title, list, format = short) => {
       const chart = new Chart({ label: title, height: 170, format, isLive: false,
         span: () => [Date.now() - this.#seconds * 1000, Date.now()] })
       this.#charts.push({ chart, list })
-      this.charts.append(h("section", { class: "card", "aria-label": title }, h("h3", null, title), chart.element))
+      this.charts.append(h("section", { class: "card", "aria-label": title }, h("h3", null, title), chart.element,
+        list.length > 1 && h("div", { class: "legend" }, list.map(([label], index) => chip(label, index)))))
     }
-    const rate = (name, filter) => (history) => history.rates(name, filter)
+    const rate = (name) => (history) => history.rates(name)
     const quantile = (name, share) => (history) => history.quantiles(name, share)
     add("Requests, changes and deliveries per second", [["requests", rate("signal_http_requests_total")],
       ["commits", rate("signal_commits_total")], ["deliveries", rate("signal_deliveries_total")]])
@@ -91,7 +90,7 @@ export class ServerView {
     add("Answers to requests", [["half", quantile("signal_http_request_duration_seconds", 0.5)],
       ["99 %", quantile("signal_http_request_duration_seconds", 0.99)]], duration)
     add("Bytes per second", [["sent", rate("signal_sent_bytes_total")], ["received", rate("signal_received_bytes_total")]], bytes)
-    add("Loops: share of the time in turns", [["busy", (history) => history.rates("signal_loop_busy_seconds_total")]],
+    add("Loops: share of the time in turns", [["busy", rate("signal_loop_busy_seconds_total")]],
       (share) => `${Math.round(share * 100)} %`)
     add("Memory", [["resident", (history) => history.values("process_resident_memory_bytes")]], bytes)
     add("Refusals, gaps and resets per second", [["refusals", rate("signal_refusals_total")], ["gaps", rate("signal_gaps_total")],
@@ -105,7 +104,7 @@ export class ServerView {
     const history = History.shared
     this.note.hidden = history.problem === null
     this.note.textContent = history.problem === null ? "" : `No charts: ${history.problem}`
-    this.charts.hidden = history.problem !== null
+    this.charts.hidden = this.ranges.hidden = history.problem !== null
     for (const { chart, list } of this.#charts) {
       chart.series = list.map(([label, read]) => ({ label, points: read(history) }))
       chart.draw()

@@ -33,7 +33,7 @@ export class SignalsView {
         this.list),
       h("div", { class: "stack" }, this.#sendForm(), this.#timerForm()),
       h("section", { class: "card is-wide", "aria-label": "Timers" }, h("div", { class: "card-head" }, h("h3", null, "Timers")),
-        h("div", { class: "wide-table" }, table(["Path", "When", "Fires in", "Message", ""], this.timers))))
+        h("div", { class: "wide-table", tabIndex: 0 }, table(["Path", "When", "Fires in", "Message", ""], this.timers))))
   }
 
   open() {

@@ -183,7 +183,7 @@ struct GrantedDelivery {
   }
 
   /// Appends a number, without a fraction if it is a whole number.
-  private static func append(_ number: Double, to text: inout [UInt8]) {
+  static func append(_ number: Double, to text: inout [UInt8]) {
     if let whole = Int(exactly: number), whole.magnitude < 1 << 53 {
       text.appendJSON(whole)
     } else {

@@ -94,7 +94,7 @@ final class LiveSubscriptions {
       }
       if let maxRate {
         text.append(literal: #","maxRate":"#)
-        text.appendJSON(maxRate)
+        GrantedDelivery.append(maxRate, to: &text)
       }
       text.append(literal: #","gaps":"#)
       text.appendJSON(gaps)

@@ -5,7 +5,7 @@ import SignalStore
 struct MetricsPage {
   private let tables: [CounterTable]
   private let memory: MemoryBudget?
-  private let store: StoreFigures
+  private let figures: StoreFigures
   private let limits: StoreLimits
   private let storage: StorageStatus?
   private let activity: StorageActivity?
@@ -16,7 +16,7 @@ struct MetricsPage {
   init(_ service: LiveService) {
     tables = service.counters.tables
     memory = service.memory
-    store = service.commands.figures
+    figures = service.commands.figures
     limits = service.commands.limits
     storage = service.commands.storage
     activity = service.commands.storageActivity
@@ -129,17 +129,17 @@ struct MetricsPage {
   }
 
   private func writeStore(to text: inout MetricsText) {
-    text.write("signal_properties", .gauge, "Properties.", store.properties)
-    text.write("signal_commits_total", .counter, "Commits.", Int(clamping: store.commits))
-    text.write("signal_expiries_total", .counter, "Properties whose time to live ended.", store.expiries)
-    text.write("signal_history_changes", .gauge, "Changes kept for clients that resume.", store.historyChanges)
+    text.write("signal_properties", .gauge, "Properties.", figures.properties)
+    text.write("signal_commits_total", .counter, "Commits.", Int(clamping: figures.commits))
+    text.write("signal_expiries_total", .counter, "Properties whose time to live ended.", figures.expiries)
+    text.write("signal_history_changes", .gauge, "Changes kept for clients that resume.", figures.historyChanges)
     text.begin("signal_history_age_seconds", .gauge, "The age of the oldest of these changes.")
-    let age = store.historyBegin.map { max(0, Timestamp.now.milliseconds - $0.milliseconds) } ?? 0
+    let age = figures.historyBegin.map { max(0, Timestamp.now.milliseconds - $0.milliseconds) } ?? 0
     text.sample(nanoseconds: Int(age) * 1_000_000)
-    text.write("signal_timers", .gauge, "Timers.", store.timers)
-    text.write("signal_signals_sent_total", .counter, "Messages of signals.", Int(clamping: store.messages))
+    text.write("signal_timers", .gauge, "Timers.", figures.timers)
+    text.write("signal_signals_sent_total", .counter, "Messages of signals.", Int(clamping: figures.messages))
     text.write(
-      "signal_signals_remembered", .gauge, "Signals whose last message is kept.", store.rememberedSignals)
+      "signal_signals_remembered", .gauge, "Signals whose last message is kept.", figures.rememberedSignals)
   }
 
   private func writeJournal(_ storage: StorageStatus, _ activity: StorageActivity, to text: inout MetricsText) {
@@ -172,8 +172,8 @@ struct MetricsPage {
 
   private func writeMemory(to text: inout MetricsText) {
     let used: KeyValuePairs<String, Int?> = [
-      "process": process.residentBytes, "properties": store.propertyBytes, "history": store.historyBytes,
-      "remembered": store.rememberedBytes, "queue": activity == nil ? nil : storage?.queuedBytes,
+      "process": process.residentBytes, "properties": figures.propertyBytes, "history": figures.historyBytes,
+      "remembered": figures.rememberedBytes, "queue": activity == nil ? nil : storage?.queuedBytes,
       "requests": memory?.requests.inUse, "connections": memory?.connections.inUse,
       "subscriptions": memory?.subscriptions.inUse,
     ]

@@ -104,7 +104,9 @@ final class Acceptor: ConnectionAcceptor {
       reason = .memory
     }
     if excess > 0 || loop.isDraining {
-      connections.refuse(peer, because: loop.isDraining ? .draining : reason, on: loop)
+      connections.refuse(
+        peer, because: loop.isDraining ? .draining : reason,
+        isAnswered: excess <= Self.refusedAtATime && !loop.isDraining, on: loop)
     }
     guard excess <= Self.refusedAtATime, !loop.isDraining else {
       loop.memory?.release(input: 0, connection: memory)

@@ -35,10 +35,14 @@ final class LoopConnections: Sendable {
   }
 
   /// Counts and reports a connection that is not served.
-  func refuse(_ peer: Peer, because reason: ConnectionRefusal, on loop: isolated EventLoop) {
+  ///
+  /// - Parameter isAnswered: Whether its first request will be answered, of which the observer is notified then.
+  func refuse(
+    _ peer: Peer, because reason: ConnectionRefusal, isAnswered: Bool = false, on loop: isolated EventLoop
+  ) {
     loop.counters.add(reason.counter)
     let event = ServerEvent(reason.event, peer: peer)
-    observer?(event)
+    if !isAnswered { observer?(event) }
     refusalObserver?(event)
   }
 

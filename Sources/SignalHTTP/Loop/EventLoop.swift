@@ -16,40 +16,6 @@ struct ConnectionID: Sendable, Hashable {
   fileprivate var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }
 
-/// A member of a loop: reacts to readiness, sends its output, and is closed at its deadline.
-protocol LoopMember: AnyObject {
-  var descriptor: Int32 { get }
-  /// Whether its first request has not arrived yet.
-  var isNew: Bool { get }
-  /// Since when its peer has accepted none of the pending output, in the loop's time; nil when nothing is pending.
-  var blockedTime: UInt64? { get }
-  /// Bytes waiting to be sent.
-  var backlog: Int { get }
-  func ready(_ event: ReadinessEvent, on loop: isolated EventLoop)
-  /// Called in the next turn when more was readable than one turn allows.
-  func proceed(on loop: isolated EventLoop)
-  /// Called at the end of a turn in which the member asked for it with `markDirty`.
-  func flush(on loop: isolated EventLoop)
-  func deadlineReached(on loop: isolated EventLoop)
-  /// The server drains: finish the request in progress, then close.
-  func drain(on loop: isolated EventLoop)
-  /// Drops everything now.
-  func abort(on loop: isolated EventLoop)
-}
-
-/// Takes part in every turn of a loop, in addition to its members.
-protocol TurnParticipant: AnyObject {
-  /// Called before the turn's events; `turnEnds` follows in the same turn.
-  func turnBegins(on loop: isolated EventLoop)
-  /// Called after the turn's events and work, before output is sent.
-  func turnEnds(on loop: isolated EventLoop)
-}
-
-/// Takes ownership of an accepted socket.
-protocol ConnectionAcceptor: AnyObject {
-  func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop)
-}
-
 /// One thread of I/O: a serial Dispatch queue, an epoll set of its connections, and one Dispatch source on that set.
 ///
 /// The source's handler runs *turns* (loop iterations) until the set has been idle for a second, then returns the
@@ -361,8 +327,9 @@ public actor EventLoop {
   /// The present time of the clock of ``now``, for what happens outside of turns; takes some 25 ns.
   nonisolated static var time: UInt64 { monotonicNanoseconds() }
 
-  /// Counts a refusal by its code.
+  /// Counts a refusal by its code; empty for an application's own answer, which has none.
   func countRefusal(_ code: String) {
+    if code.isEmpty { return }
     // Refusals are neither frequent nor fast; the table has a lock, which this keeps from being taken each time.
     let number = refusalCodes[code] ?? counterTable.number(of: code)
     refusalCodes[code] = number

@@ -61,10 +61,13 @@ final class LogWriter: Sendable {
   }
 
   /// Waits until what has been put before is written, but not for long: nobody may be reading.
-  func flush() {
+  ///
+  /// - Returns: Whether it is written.
+  @discardableResult
+  func flush() -> Bool {
     let isDone = DispatchSemaphore(value: 0)
     queue.async { isDone.signal() }
-    _ = isDone.wait(timeout: .now() + .seconds(1))
+    return isDone.wait(timeout: .now() + .seconds(1)) == .success
   }
 
   private func write() {

@@ -188,6 +188,7 @@ extension Settings {
       "compression", \.limits.compression, "clients whose output is compressed; see docs/protocol.md §2.12"),
 
     .flag("console", \.live.console, "serve the console at /console"),
+    .flag("metrics", \.live.metrics, "tell at /metrics what the server counts"),
 
     .proxies("trusted-proxies", \.trustedProxies, "proxies that may say whom they serve: addresses, blocks, unix"),
 
@@ -229,8 +230,6 @@ extension Settings {
     .choice("log.format", \.log.format, "lines for people, or JSON objects").untilRestart,
     .choice("log.requests", \.log.requests, "requests to log: those refused or failed (errors), or all"),
     .integer("log.sample", \.log.sample, 1...1_000_000, "of requests that are not errors, one in so many is logged"),
-
-    .flag("metrics", \.live.metrics, "tell at /metrics what the server counts"),
 
     .bytes("http.head-bytes", \.limits.http.headBytes, 1 << 10...1 << 20, "request line and fields together (431)"),
     .bytes("http.target-bytes", \.limits.http.targetBytes, 64...1 << 20, "path and query of a request (414)"),

@@ -66,7 +66,7 @@ struct TopVerb: ParsableCommand {
     let canvas =
       json ? Canvas(isColoured: false, size: { nil }, write: Terminal.print(raw:)) : Canvas.standardOutput
     let view = TopView(options, on: canvas)
-    var watcher = Watcher(command, output: .view(view), in: .process(url, showing: view))
+    var watcher = Watcher(command, output: .view(view), in: .process(url, showing: view, on: canvas))
     try watcher.run()
   }
 }

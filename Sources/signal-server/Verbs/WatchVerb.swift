@@ -109,8 +109,9 @@ struct WatchVerb: ParsableCommand {
 
   private func draw(_ command: SubscribeCommand, of url: ServerURL) throws {
     ProcessSignals.makeSuccess()
-    let view = ChartView(on: .standardOutput)
-    var watcher = Watcher(command, output: .view(view), count: count, in: .process(url, showing: view))
+    let canvas = Canvas.standardOutput
+    let view = ChartView(on: canvas)
+    var watcher = Watcher(command, output: .view(view), count: count, in: .process(url, showing: view, on: canvas))
     try watcher.run()
     view.drawNow()
   }

@@ -45,10 +45,10 @@ struct Watcher {
         random: { Double.random(in: 0...1) })
     }
 
-    /// The same, with messages to the user in a view.
-    static func process(_ url: ServerURL, showing view: any WatchView) -> Surroundings {
+    /// The same, with messages to the user in a view where that is redrawn in place.
+    static func process(_ url: ServerURL, showing view: any WatchView, on canvas: Canvas) -> Surroundings {
       var surroundings = process(url)
-      surroundings.complain = { view.say($0) }
+      if canvas.size() != nil { surroundings.complain = { view.say($0) } }
       return surroundings
     }
   }
@@ -199,7 +199,8 @@ struct Watcher {
     case .signal(let path, let text, let time): return show([.signal(path: path, message: text)], at: time, bytes)
     case .live(let revision):
       if failures > 0 {
-        if let view = output.view { view.say(nil) } else { surroundings.complain("connected again") }
+        surroundings.complain("connected again")
+        output.view?.say(nil)
       }
       failures = 0
       let vanished = fold.live(revision: revision)

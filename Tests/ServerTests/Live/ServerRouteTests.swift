@@ -28,8 +28,9 @@ struct ServerRouteTests {
     let server = try TestServer()
     let live = try LiveClient(server)
     _ = try live.subscribe(#""match":["a/**","b"],"where":"value > 1","delivery":{"mode":"latest","maxRate":2}"#)
-    _ = try live.ask(#"{"id":2,"type":"subscribe","signals":["bell"]}"#)
-    _ = try live.ask(#"{"id":3,"type":"subscribe","demand":["c/**"]}"#)
+    try live.send(#"{"id":2,"type":"subscribe","signals":["bell"]}"#)
+    try live.send(#"{"id":3,"type":"subscribe","demand":["c/**"]}"#)
+    _ = try live.settle()
     let stream = try EventStreamClient(server, query: "match=d")
     _ = try stream.next()
     let all = try connections(server)
@@ -84,9 +85,9 @@ struct ServerRouteTests {
     let live = try LiveClient(server)
     let long = String(repeating: "x", count: 200)
     for number in 1...100 {
-      _ = try live.ask(#"{"id":\#(number),"type":"subscribe","initial":false,"match":"\#(long)/\#(number)"}"#)
-      _ = try live.next()
+      try live.send(#"{"id":\#(number),"type":"subscribe","initial":false,"match":"\#(long)/\#(number)"}"#)
     }
+    _ = try live.settle()
     let socket = try #require(try connections(server).first { $0.string("kind") == "websocket" })
     let told = socket.objects("subscriptions").count
     #expect(told < 100 && told + (socket.int("more") ?? 0) == 100)

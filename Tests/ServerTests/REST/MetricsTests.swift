@@ -78,7 +78,7 @@ struct ToldMetrics {
     let clients = try (0..<2).map { _ in try LiveClient(server) }
     for client in clients {
       _ = try client.subscribe(#""match":"a/**","where":"value > 1""#)
-      _ = try client.ask(#"{"id":2,"type":"subscribe","signals":"**"}"#)
+      _ = try client.ask(#"{"id":2,"type":"subscribe","signals":["**"]}"#)
     }
     let stream = try EventStreamClient(server, query: "match=b/**")
     try server.store.set("a/1", "2")
@@ -153,6 +153,8 @@ struct ToldMetrics {
     #expect(open.value("Content-Type")?.hasPrefix("application/openmetrics-text; version=1.0.0") == true)
     #expect(open.text.hasSuffix("# EOF\n") && open.text.contains("# TYPE signal_received_bytes counter\n"))
     #expect(try client.request("GET", "/metrics", fields: [("Accept", "text/html")]).status == 200)
+    let escaped = accept.replacing("version=1.0.0", with: "version=1.0.0;escaping=allow-utf-8")
+    #expect(try client.request("GET", "/metrics", fields: [("Accept", escaped)]).text.hasSuffix("# EOF\n"))
     let head = try client.request("HEAD", "/metrics")
     #expect(head.status == 200 && head.body.isEmpty && head.value("Cache-Control") == "no-store")
     #expect(try client.request("GET", "/metrics?x=1").code == "unknown_parameter")

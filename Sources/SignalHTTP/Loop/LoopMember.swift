@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+/// A member of a loop: reacts to readiness, sends its output, and is closed at its deadline.
+protocol LoopMember: AnyObject {
+  var descriptor: Int32 { get }
+  /// Whether its first request has not arrived yet.
+  var isNew: Bool { get }
+  /// Since when its peer has accepted none of the pending output, in the loop's time; nil when nothing is pending.
+  var blockedTime: UInt64? { get }
+  /// Bytes waiting to be sent.
+  var backlog: Int { get }
+  func ready(_ event: ReadinessEvent, on loop: isolated EventLoop)
+  /// Called in the next turn when more was readable than one turn allows.
+  func proceed(on loop: isolated EventLoop)
+  /// Called at the end of a turn in which the member asked for it with `markDirty`.
+  func flush(on loop: isolated EventLoop)
+  func deadlineReached(on loop: isolated EventLoop)
+  /// The server drains: finish the request in progress, then close.
+  func drain(on loop: isolated EventLoop)
+  /// Drops everything now.
+  func abort(on loop: isolated EventLoop)
+}
+
+/// Takes part in every turn of a loop, in addition to its members.
+protocol TurnParticipant: AnyObject {
+  /// Called before the turn's events; `turnEnds` follows in the same turn.
+  func turnBegins(on loop: isolated EventLoop)
+  /// Called after the turn's events and work, before output is sent.
+  func turnEnds(on loop: isolated EventLoop)
+}
+
+/// Takes ownership of an accepted socket.
+protocol ConnectionAcceptor: AnyObject {
+  func accept(_ socket: AcceptedSocket, on loop: isolated EventLoop)
+}
