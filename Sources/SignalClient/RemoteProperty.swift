@@ -25,6 +25,8 @@ public import Signals
 ///    the server has, and ``error`` and ``errors`` say why.
 /// 5. Observers are called on the loop of the store, or on the thread that sets; an observer that blocks holds up
 ///    all that comes from the server. `subscribe(on:)` calls it elsewhere.
+/// 6. Two properties that change in one revision may be seen to change one after the other, unless they began to be
+///    watched together. ``RemoteStore/watch(_:_:onChange:)`` shows what matches at one revision, always.
 ///
 /// It keeps its store alive, and is watched as long as it, or a subscription to it, is kept.
 public final class RemoteProperty<Value: Codable & Sendable>: WritableSource {

@@ -122,11 +122,33 @@ private struct Light: Codable, Equatable { var on: Bool, level: Int }
     await local.becomes(8)
     let log = Record<Int>()
     let token = combineLatest(a, b).map { ($0 ?? 0) * ($1 ?? 1) }.subscribe { log.add($0) }
+    try server.store.transact(["b": "5"])
+    await log.count(2)
+    #expect(log.entries == [8, 40])
+    withExtendedLifetime((binding, token)) {}
+  }
+
+  @Test func `one revision is one step for properties that began to be watched together`() async throws {
+    let server = try RemoteServer()
+    let remote = try server.connect()
+    let signal = remote.property("begin", as: Bool.self)
+    await signal.state.becomes(.live)
+    let together = Record<(RemoteProperty<Int>, RemoteProperty<Int>)>()
+    // On the loop, so that both are of one turn.
+    let begin = signal.subscribe(from: .future) { _ in
+      together.add((remote.property("a", as: Int.self), remote.property("b", as: Int.self)))
+    }
+    try server.store.set("begin", "true")
+    await together.count(1)
+    let (a, b) = together.entries[0]
+    try server.store.transact(["a": "8", "b": "1"])
+    await a.becomes(8)
+    let log = Record<Int>()
+    let token = combineLatest(a, b).map { ($0 ?? 0) * ($1 ?? 1) }.subscribe { log.add($0) }
     try server.store.transact(["a": "2", "b": "5"])
     await log.count(2)
-    // Both of one revision are one step.
     #expect(log.entries == [8, 10])
-    withExtendedLifetime((binding, token)) {}
+    withExtendedLifetime((begin, token)) {}
   }
 
   @Test func `what a transaction sets is one revision, and told once`() async throws {

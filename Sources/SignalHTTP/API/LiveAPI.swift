@@ -380,38 +380,69 @@ private enum Route {
   }
 
   /// All routes as requests are counted by them, by their numbers; the first is for requests that have none.
-  static let templates =
-    [
-      "none", "/properties/{path}", "/signals/{path}", "/timers/{path}", "/history/{path}", "/properties", "/timers",
-      "/transactions", "/events", "/expressions/explain", "/access/explain", "/auth/tickets", "/auth/me",
-      "/health/live", "/health/ready", "/metrics", "/server", "/server/connections", "/server/connections/{id}",
-      "/server/settings", "*",
-    ] + EmbeddedFile.templates
+  static let templates = Template.allCases.map(\.text) + EmbeddedFile.templates
 
   /// The place in ``templates``.
   var number: UInt8 {
+    if case .file(let file) = self { return UInt8(Template.allCases.count) + file.template }
+    return template.rawValue
+  }
+
+  private var template: Template {
     switch self {
-    case .property: 1
-    case .signal: 2
-    case .timer: 3
-    case .history: 4
-    case .list: 5
-    case .timers: 6
-    case .transactions: 7
-    case .events: 8
-    case .explain: 9
-    case .access: 10
-    case .tickets: 11
-    case .me: 12
-    case .live: 13
-    case .ready: 14
-    case .metrics: 15
-    case .state: 16
-    case .connections: 17
-    case .connection: 18
-    case .settings: 19
-    case .server: 20
-    case .file(let file): 21 + file.template
+    case .property: .property
+    case .signal: .signal
+    case .timer: .timer
+    case .history: .history
+    case .list: .list
+    case .timers: .timers
+    case .transactions: .transactions
+    case .events: .events
+    case .explain: .explain
+    case .access: .access
+    case .tickets: .tickets
+    case .me: .me
+    case .live: .live
+    case .ready: .ready
+    case .metrics: .metrics
+    case .state: .state
+    case .connections: .connections
+    case .connection: .connection
+    case .settings: .settings
+    case .server: .server
+    case .file: .none
+    }
+  }
+
+  /// The routes that are no files, by the numbers of their templates.
+  private enum Template: UInt8, CaseIterable {
+    case none, property, signal, timer, history, list, timers, transactions, events, explain, access, tickets, me, live
+    case ready, metrics, state, connections, connection, settings, server
+
+    var text: String {
+      switch self {
+      case .none: "none"
+      case .property: "/properties/{path}"
+      case .signal: "/signals/{path}"
+      case .timer: "/timers/{path}"
+      case .history: "/history/{path}"
+      case .list: "/properties"
+      case .timers: "/timers"
+      case .transactions: "/transactions"
+      case .events: "/events"
+      case .explain: "/expressions/explain"
+      case .access: "/access/explain"
+      case .tickets: "/auth/tickets"
+      case .me: "/auth/me"
+      case .live: "/health/live"
+      case .ready: "/health/ready"
+      case .metrics: "/metrics"
+      case .state: "/server"
+      case .connections: "/server/connections"
+      case .connection: "/server/connections/{id}"
+      case .settings: "/server/settings"
+      case .server: "*"
+      }
     }
   }
 
