@@ -9,7 +9,10 @@ struct CommandText: Sendable {
   private(set) var members: [UInt8]
 
   init(_ type: StaticString) {
-    members = Array("\"type\":\"\(type)\"".utf8)
+    members = []
+    members.append(literal: "\"type\":\"")
+    members.append(literal: type)
+    members.append(UInt8(ascii: "\""))
   }
 
   /// Goes on with what has been written.
@@ -71,14 +74,18 @@ struct CommandText: Sendable {
   }
 
   private mutating func begin(_ name: StaticString) {
-    members.append(contentsOf: ",\"\(name)\":".utf8)
+    members.append(literal: ",\"")
+    members.append(literal: name)
+    members.append(literal: "\":")
   }
 
   /// The whole message.
   static func message(_ id: UInt64, _ members: [UInt8]) -> [UInt8] {
     var message: [UInt8] = []
     message.reserveCapacity(members.count + 28)
-    message.append(contentsOf: "{\"id\":\(id),".utf8)
+    message.append(literal: "{\"id\":")
+    message.appendJSON(id)
+    message.append(UInt8(ascii: ","))
     message.append(contentsOf: members)
     message.append(UInt8(ascii: "}"))
     return message

@@ -44,7 +44,7 @@ final class RemoteSubscription: @unchecked Sendable {
   private weak let owner: (any SubscriptionOwner)?
   let shown = Mutex(Shown())
 
-  private var cursor: String?
+  private var cursor: (epoch: String, revision: UInt64)?
   /// Goes with the cursor: what is offered counts from the end of the snapshot on.
   private var audience: String?
   private var offered: String?
@@ -75,8 +75,10 @@ final class RemoteSubscription: @unchecked Sendable {
     unit = []
     snapshot = nil
     var text = CommandText(members: command)
-    text.add("since", cursor)
-    if cursor != nil { text.add("audience", audience) }
+    if let cursor {
+      text.add("since", "\(cursor.epoch).\(cursor.revision)")
+      text.add("audience", audience)
+    }
     return text.members
   }
 
@@ -215,7 +217,7 @@ final class RemoteSubscription: @unchecked Sendable {
   private func reach(_ revision: UInt64?, _ epoch: String, on loop: isolated EventLoop) {
     // Signals have no cursor, although their `live` has a revision; nor has an `end` in the midst of a snapshot.
     if !isForSignals, let revision {
-      cursor = "\(epoch).\(revision)"
+      cursor = (epoch, revision)
       audience = offered
     }
     owner?.reached(revision, epoch: epoch, on: loop)

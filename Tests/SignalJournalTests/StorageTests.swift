@@ -114,6 +114,25 @@ import Testing
     _ = try Recovery(configuration(folder))
   }
 
+  @Test func `a folder is free when its lock is released, also while a forked child still shares the descriptor`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    var lock: FolderLock? = try FolderLock(folder.path)
+    let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+    let own = descriptors.first { number in
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")) == folder.file("lock")
+    }
+    // It is the same open file, as the child's would be.
+    let shared = dup(try #require(own))
+    defer { close(shared) }
+    withExtendedLifetime(lock) {
+      _ = #expect(throws: StorageError.locked(folder: folder.path, process: getpid())) { try FolderLock(folder.path) }
+    }
+    lock = nil
+    _ = try FolderLock(folder.path)
+  }
+
   @Test func `a folder can be read without being written to`() throws {
     let folder = try TemporaryFolder()
     var records = RandomRecords(seed: 3)

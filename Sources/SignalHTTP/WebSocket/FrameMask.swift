@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Glibc
+
 /// The masking key of a client's payload (RFC 6455 §5.3), rotated so that its lowest byte applies to the next byte of
 /// the payload: a payload may be processed in pieces of any length.
 package struct FrameMask: Equatable, Sendable {
@@ -9,9 +11,6 @@ package struct FrameMask: Equatable, Sendable {
   /// A mask whose first byte on the wire is the lowest of `key`.
   @inline(__always)
   package init(key: UInt32) { self.key = key }
-
-  /// An unpredictable key, as a client needs for each frame (§10.3).
-  package static func random() -> FrameMask { FrameMask(key: .random(in: .min ... .max)) }
 
   /// The key as it is in the frame's header.
   var bytes: (UInt8, UInt8, UInt8, UInt8) {
@@ -61,5 +60,30 @@ package struct FrameMask: Equatable, Sendable {
       rest >>= 8
       offset &+= 1
     }
+  }
+}
+
+/// Unpredictable masks, as a client needs for each frame (RFC 6455 §10.3).
+///
+/// The system is asked for several at once, because each question costs as much as the rest of a small frame.
+package struct FrameMaskSource: Sendable {
+  /// Keys that the system is asked for at once: 256 bytes, the most that it gives.
+  private static let batch = 64
+
+  private var keys: [UInt32] = []
+
+  package init() {}
+
+  /// The mask of another frame.
+  package mutating func next() -> FrameMask {
+    if keys.isEmpty { refill() }
+    return FrameMask(key: keys.removeLast())
+  }
+
+  private mutating func refill() {
+    keys.append(contentsOf: repeatElement(0, count: Self.batch))
+    // The pointer is used only for this call.
+    let isDone = unsafe keys.withUnsafeMutableBytes { unsafe getentropy($0.baseAddress, $0.count) } == 0
+    precondition(isDone, "the system has no random numbers")
   }
 }

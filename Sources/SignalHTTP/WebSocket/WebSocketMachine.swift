@@ -51,6 +51,7 @@ package struct WebSocketMachine: Sendable {
   private let role: WebSocketRole
   private var parser: FrameParser
   private var assembler: MessageAssembler
+  private var masks = FrameMaskSource()
   private let messageLimit: Int
 
   /// An open WebSocket, right after the handshake.
@@ -204,5 +205,5 @@ package struct WebSocketMachine: Sendable {
   /// Reports that the connection is gone.
   package mutating func ended() { state = .closed }
 
-  private func newMask() -> FrameMask? { role == .client ? .random() : nil }
+  private mutating func newMask() -> FrameMask? { role == .client ? masks.next() : nil }
 }

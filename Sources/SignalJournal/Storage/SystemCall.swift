@@ -96,7 +96,12 @@ final class SmallFile: Sendable {
     guard descriptor >= 0 else { throw SystemCall.failure("open", path) }
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    // A child of this process that has been forked and not yet executed anything shares the descriptor, and with it the
+    // lock: closing ours alone would leave the file locked until then.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   /// Takes the lock of the file, for as long as it is open; false when another process has it.
   ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import SignalHTTP
+import TestSupport
 import Testing
 
 @Suite("Sending, RFC 6455 section 6.1")
