@@ -38,7 +38,7 @@ struct Watcher {
     /// The surroundings of this process, with connections to a server.
     static func process(_ url: ServerURL) -> Surroundings {
       Surroundings(
-        connect: { () throws(LinkFailure) in try WebSocketLink(url) },
+        connect: { () throws(LinkFailure) in try BlockingLink(url) },
         print: Terminal.print(bytes:),
         complain: Terminal.complain,
         sleep: ProcessClock.sleep,

@@ -3,7 +3,7 @@ import JSON
 import SignalHTTP
 
 /// The live protocol over a WebSocket.
-final class WebSocketLink: LiveLink {
+final class BlockingLink: LiveLink {
   private let socket: WebSocketClient
 
   /// Connects and asks for the protocol.
