@@ -24,6 +24,8 @@ package struct AuditEvent: Sendable {
     case ticketIssued = "ticket-issued"
     /// A client has used up what it may do, or a quota what there may be.
     case limitExceeded = "limit-exceeded"
+    /// An administrator has ended a connection.
+    case connectionEnded = "connection-ended"
     case settingsReloaded = "settings-reloaded"
     /// New settings could not be used.
     case settingsRefused = "settings-refused"
@@ -40,7 +42,7 @@ package struct AuditEvent: Sendable {
       case .sessionBegan, .sessionEnded: .sessions
       case .tokenCreated, .tokenChanged, .tokenRevoked, .ticketIssued: .tokens
       case .limitExceeded: .limits
-      case .settingsReloaded, .settingsRefused, .started, .stopped: .settings
+      case .connectionEnded, .settingsReloaded, .settingsRefused, .started, .stopped: .settings
       case .write: .writes
       }
     }
@@ -65,7 +67,7 @@ package struct AuditEvent: Sendable {
   package var outcome: String?
   /// The pattern of the rule, the name of the limit or the quota, or the names of settings.
   package var subject: String?
-  /// The id of a token, or of the key that it names.
+  /// The id of a token, of the key that it names, or of a connection.
   package var key: String?
 
   /// - Parameter request: Cut where it is too long, as are the other texts.

@@ -189,17 +189,55 @@ struct AuditLogTests {
     #expect(tally.end == nil)
   }
 
-  @Test func `of too many different events limits are counted together, and others written`() {
+  @Test func `of one sender a few different events are written, and the others counted together`() {
+    var tally = AuditTally()
+    var written = 0
+    for index in 0..<500 {
+      let isFirst = tally.isFirst(
+        AuditEvent(.refused, identity: Self.identity(), path: "p\(index)", outcome: "forbidden"))
+      if isFirst { written += 1 }
+    }
+    #expect(written == AuditTally.mostOfSender)
+    let other = tally.isFirst(AuditEvent(.refused, identity: Self.identity("bob"), path: "p"))
+    let another = tally.isFirst(AuditEvent(.authenticationFailed, identity: Self.identity(), outcome: "expired"))
+    #expect(other && another)
+    let taken = tally.take(at: .now, isEnd: true)
+    #expect(taken.map(\.count) == [500 - AuditTally.mostOfSender])
+    #expect(taken.first?.first.identity?.id == "ann" && taken.first?.first.path == nil)
+    let again = tally.isFirst(AuditEvent(.refused, identity: Self.identity(), path: "p0", outcome: "forbidden"))
+    #expect(again && tally.end != nil)
+  }
+
+  @Test func `of too many different events those of a kind are counted together`() {
     var tally = AuditTally()
     for index in 0..<AuditTally.most {
       let isFirst = tally.isFirst(AuditEvent(.limitExceeded, identity: Self.identity("i\(index)"), subject: "requests"))
       #expect(isFirst)
     }
+    for index in 0..<3 {
+      let isFirst = tally.isFirst(AuditEvent(.refused, identity: Self.identity("r\(index)"), path: "a"))
+      #expect(!isFirst)
+    }
     let more = tally.isFirst(AuditEvent(.limitExceeded, identity: Self.identity("x"), subject: "requests"))
-    let other = tally.isFirst(AuditEvent(.limitExceeded, identity: Self.identity("y"), subject: "requests"))
-    let refusal = tally.isFirst(AuditEvent(.refused, path: "a"))
-    #expect(!more && !other && refusal)
-    let taken = tally.take(at: .now, isEnd: true)
-    #expect(taken.map(\.count) == [2] && taken.first?.first.identity == nil)
+    #expect(!more)
+    let taken = tally.take(at: .now, isEnd: true).map { ($0.first.kind.rawValue, $0.count, $0.first.identity == nil) }
+    #expect(taken.map(\.0).sorted() == ["limit-exceeded", "refused"] && taken.allSatisfy { $0.2 })
+    #expect(taken.map(\.1).sorted() == [1, 3])
+  }
+
+  @Test func `what was recorded before another file is used is in the first`() async throws {
+    let other = path + ".other"
+    defer { for name in [path, other] { try? FileManager.default.removeItem(atPath: name) } }
+    try use(path)
+    log.queue.record(AuditEvent(.tokenCreated, key: "0"))
+    while try events().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+    for index in 1..<200 {
+      if index == 150 { try use(other) }
+      log.queue.record(AuditEvent(.tokenCreated, key: "\(index)"))
+    }
+    log.close()
+    let (first, second) = (try events(), try events(other))
+    #expect(first + second == (0..<200).map { "token-created \($0)" })
+    #expect(first.count >= 150)
   }
 }

@@ -213,7 +213,39 @@ struct AuditedServerTests {
         #"{"event":"settings-reloaded","settings":"audit.file, audit.events"}"#,
         #"{"event":"write","operation":"set","path":"c","outcome":"created"}"#, #"{"event":"stopped"}"#,
       ])
-    #expect(try place.lines().count == 2)
+    #expect(try place.lines().count == 3)
+    #expect(try place.lines().last == #"{"event":"settings-reloaded","settings":"audit.file, audit.events"}"#)
+  }
+
+  @Test func `whoever ends a connection or turns the log off is in it`() throws {
+    let place = try Place()
+    let settings = try place.write("log.level: error\naudit: {file: \(place.log), events: [settings]}\n")
+    let program = try Program(["serve", "--port", "0", "--config", settings])
+    let url = String(program.line().dropFirst("listening on ".count))
+    let port = try #require(url.split(separator: ":").last.flatMap { UInt16($0) })
+    let socket = try WebSocketClient(.tcp(host: "127.0.0.1", port: port), target: "/events", timeout: .seconds(20))
+    let list = JSONTree(
+      try JSONText(validating: try client(program, url).request("GET", "/server/connections").body))
+    let connections = try #require(list.member("connections", of: .root))
+    let ids = list.elements(of: connections).compactMap { entry -> String? in
+      guard list.member("kind", of: entry).flatMap({ list.string($0) }) == "websocket" else { return nil }
+      return list.member("id", of: entry).flatMap { list.string($0) }
+    }
+    #expect(ids.count == 1)
+    for id in ids { #expect(try client(program, url).request("DELETE", "/server/connections/\(id)").status == 204) }
+    try place.awaitText(#""event":"connection-ended""#)
+    withExtendedLifetime(socket) {}
+    // Its last line.
+    _ = try place.write("log.level: error\n")
+    kill(program.process.processIdentifier, SIGHUP)
+    try place.awaitText("settings-reloaded")
+    program.process.terminate()
+    #expect(program.end().status == 0)
+    #expect(
+      try place.lines().dropFirst() == [
+        #"{"event":"connection-ended","key":"\#(ids[0])"}"#,
+        #"{"event":"settings-reloaded","settings":"audit.file, audit.events"}"#,
+      ])
   }
 
   @Test func `a full disk is logged once, and others are served`() throws {

@@ -14,15 +14,16 @@ struct LogWriterTests {
     let pipe = Pipe()
     let descriptor = pipe.fileHandleForWriting.fileDescriptor
     let writer = LogWriter(descriptor: descriptor)
+    let handler = LineLogHandler(.json, LogLevel(.info), writer)
     // More than the pipe holds and more than may wait: without a reader this would never end.
     let line = String(repeating: "x", count: 100)
     let count = 3 * LogWriter.mostLines
-    for number in 0..<count { writer.put(.line("\(number) \(line)")) }
+    for number in 0..<count { writer.put(.line("\(number) \(line)"), as: handler) }
     #expect(writer.dropped > 0)
     // With a reader everything else arrives in order, and behind it how much is missing.
     let reading = Reading(pipe.fileHandleForReading)
     while !writer.flush() {}
-    writer.put(.line("last"))
+    writer.put(.line("last"), as: handler)
     while !writer.flush() {}
     try pipe.fileHandleForWriting.close()
     let lines = reading.end().split(separator: "\n")
@@ -31,7 +32,12 @@ struct LogWriterTests {
     #expect(lines.last == "last")
     let written = lines.filter { $0.hasSuffix(line) }.count
     #expect(written + writer.dropped == count)
-    #expect(told.compactMap { $0.split(separator: " ").first.flatMap { Int($0) } }.reduce(0, +) == writer.dropped)
+    // In the format of the others.
+    let counts = try told.map { line in
+      let tree = JSONTree(try JSONText(validating: String(line)))
+      return try #require(tree.member("dropped", of: .root).flatMap { tree.int64($0) })
+    }
+    #expect(counts.reduce(0, +) == Int64(writer.dropped))
     #expect(numbers.first == 0)
   }
 

@@ -38,6 +38,12 @@ struct ToldSettingsTests {
     #expect(told["log.level"]?.value == "error" && told["log.level"]?.pending == nil)
   }
 
+  @Test func `of the URLs of keys the query is not told`() throws {
+    let given = try resolved("auth.jwt.keys: [{url: https://idp.example/jwks?api_key=K3Y}]")
+    let value = try #require(told(ToldSettings(given, inEffect: given.settings))["auth.jwt.keys"]?.value)
+    #expect(value.contains("https://idp.example/jwks?…") && !value.contains("K3Y"))
+  }
+
   @Test func `memory is what follows from the machine`() throws {
     let given = try resolved("port: 0")
     let settings = ToldSettings(given, inEffect: given.settings.within(available: 1 << 30))

@@ -45,11 +45,17 @@ extension AuditNote {
 
 /// What commands tell an audit log.
 extension Commands {
+  /// What a refusal is noted as; nil when it is not.
+  func auditKind(of problem: Problem) -> AuditEvent.Kind? {
+    guard let audit, let kind = problem.code.audited, audit.wants(kind) else { return nil }
+    return kind
+  }
+
   /// Notes a refusal, if it is one that matters to security.
   ///
   /// - Parameter request: The request or command.
   func note(_ problem: Problem, of identity: Identity?, _ peer: Peer?, request: @autoclosure () -> String) {
-    guard let audit, let kind = problem.code.audited, audit.wants(kind) else { return }
+    guard let audit, let kind = auditKind(of: problem) else { return }
     let note = problem.note
     var event = AuditEvent(
       kind, identity: identity, peer: peer, request: request(), operation: note?.operation, path: note?.path,

@@ -64,8 +64,12 @@ extension LiveAPI {
     guard let name = ConnectionName(encoded.string), name.loop < loop.all.count else {
       throw .problem(.noSuchConnection)
     }
+    let (audit, id) = (service.commands.audit, encoded.string)
     loop.all[name.loop].submit { target in
       let isEnded = (target.member(name.id) as? Connection)?.endForAdministrator(on: target) ?? false
+      if isEnded {
+        audit?.record(AuditEvent(.connectionEnded, identity: caller.identity, peer: caller.peer, key: id))
+      }
       responder.loop.submit { home in
         responder.respond(on: home) { _, response in
           guard isEnded else { return response.refuse(.problem(.noSuchConnection)) }

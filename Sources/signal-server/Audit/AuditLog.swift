@@ -82,8 +82,13 @@ final class AuditLog: Sendable {
         return (orders.file, orders.endsFile, orders.isEnding)
       }
       let (events, dropped) = queue.take()
-      if let file = opened?.take() { writer.use(file) }
-      writer.write(events, dropped: dropped, isEnd: isEnding || endsFile)
+      // What was recorded before another file is used belongs into the present one, if that can be written to.
+      let belongs = opened == nil || writer.isWriting
+      if belongs { writer.write(events, dropped: dropped, isEnd: isEnding || endsFile) }
+      if let file = opened?.take() {
+        writer.use(file)
+        writer.write(belongs ? [] : events, dropped: belongs ? 0 : dropped, isEnd: isEnding)
+      }
       if isEnding { return }
       if endsFile, opened == nil { writer.useNothing() }
     }
@@ -109,6 +114,9 @@ private struct AuditWriter: ~Copyable {
     let times = [tally.end, missing.count > 0 ? retry ?? .now : nil].compactMap(\.self)
     return times.min()
   }
+
+  /// Whether there is a file, and it takes what is written.
+  var isWriting: Bool { file != nil && !hasFailed }
 
   mutating func use(_ file: consuming AuditFile) {
     self.file = consume file

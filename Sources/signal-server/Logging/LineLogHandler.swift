@@ -33,11 +33,12 @@ struct LineLogHandler: LogHandler {
     let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
     let fields = all.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 }
     let time = Timestamp.now.description
-    writer.put(.line(line(time: time, level: event.level.rawValue, message: "\(event.message)", fields: fields)))
+    let text = line(time: time, level: event.level.rawValue, message: "\(event.message)", fields: fields)
+    writer.put(.line(text), as: self)
   }
 
   /// Logs a request that was answered, whatever the level is.
-  func log(_ request: AnsweredRequest) { writer.put(.request(request, at: .now, self)) }
+  func log(_ request: AnsweredRequest) { writer.put(.request(request, at: .now), as: self) }
 
   /// The line of a request without its end.
   func line(time: String, request: AnsweredRequest) -> String {
@@ -48,6 +49,13 @@ struct LineLogHandler: LogHandler {
     if let trace = request.trace { fields += [("trace", trace.traceID), ("parent", trace.parentID)] }
     let level = request.status >= 500 ? "warning" : "info"
     return line(time: time, level: level, message: "request", fields: fields, numbers: ["status", "bytes", "duration"])
+  }
+
+  /// The line about those that are missing, without its end.
+  func line(dropped count: Int, time: String) -> String {
+    line(
+      time: time, level: "warning", message: "lines of the log were dropped here: they came faster than they were read",
+      fields: [("dropped", "\(count)")], numbers: ["dropped"])
   }
 
   /// A duration in seconds, to the microsecond.

@@ -19,15 +19,17 @@ final class LogWriter: Sendable {
   /// What is written: a line, or what becomes one when it is written.
   enum Item: Sendable {
     case line(String)
-    case request(AnsweredRequest, at: Timestamp, LineLogHandler)
+    case request(AnsweredRequest, at: Timestamp)
   }
 
   private struct State {
-    var items: [Item] = []
+    var items: [(item: Item, handler: LineLogHandler)] = []
     /// Items that are being written and count as waiting.
     var taken = 0
     /// Items dropped since the last line about that.
     var dropped = 0
+    /// Writes the line about them.
+    var dropping: LineLogHandler?
     var isWriting = false
   }
 
@@ -45,15 +47,16 @@ final class LogWriter: Sendable {
   /// Lines that have been dropped so far.
   var dropped: Int { droppedLines.load(ordering: .relaxed) }
 
-  /// Writes an item soon, or drops it when too many wait.
-  func put(_ item: Item) {
+  /// Writes an item soon, as the handler has it, or drops it when too many wait.
+  func put(_ item: Item, as handler: LineLogHandler) {
     let mustBegin = state.withLock { state in
       guard state.items.count + state.taken < Self.mostLines else {
         state.dropped += 1
+        state.dropping = handler
         droppedLines.add(1, ordering: .relaxed)
         return false
       }
-      state.items.append(item)
+      state.items.append((item, handler))
       defer { state.isWriting = true }
       return !state.isWriting
     }
@@ -72,25 +75,26 @@ final class LogWriter: Sendable {
 
   private func write() {
     while true {
-      let (items, dropped): ([Item], Int) = state.withLock { state in
-        var items: [Item] = []
+      let (items, dropped, dropping) = state.withLock { state in
+        var items: [(item: Item, handler: LineLogHandler)] = []
         swap(&items, &state.items)
         state.taken = items.count
-        defer { state.dropped = 0 }
+        defer { (state.dropped, state.dropping) = (0, nil) }
         if items.isEmpty, state.dropped == 0 { state.isWriting = false }
-        return (items, state.dropped)
+        return (items, state.dropped, state.dropping)
       }
       if items.isEmpty, dropped == 0 { return }
       var bytes: [UInt8] = []
-      for item in items {
-        bytes += item.text.utf8
+      for (item, handler) in items {
+        bytes += handler.line(item).utf8
         bytes.append(UInt8(ascii: "\n"))
         guard bytes.count >= Self.writtenBytes else { continue }
         Terminal.write(bytes, to: descriptor)
         bytes.removeAll(keepingCapacity: true)
       }
-      if dropped > 0 {
-        bytes += "\(dropped) lines of the log were dropped here: they came faster than they were read\n".utf8
+      if let dropping {
+        bytes += dropping.line(dropped: dropped, time: Timestamp.now.description).utf8
+        bytes.append(UInt8(ascii: "\n"))
       }
       Terminal.write(bytes, to: descriptor)
       state.withLock { $0.taken = 0 }
@@ -98,12 +102,12 @@ final class LogWriter: Sendable {
   }
 }
 
-extension LogWriter.Item {
-  /// The line without its end.
-  fileprivate var text: String {
-    switch self {
+extension LineLogHandler {
+  /// The line of an item without its end.
+  fileprivate func line(_ item: LogWriter.Item) -> String {
+    switch item {
     case .line(let line): line
-    case .request(let request, let time, let handler): handler.line(time: time.description, request: request)
+    case .request(let request, let time): line(time: time.description, request: request)
     }
   }
 }

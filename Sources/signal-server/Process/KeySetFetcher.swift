@@ -66,31 +66,32 @@ final class KeySetFetcher: Sendable {
           return true
         }
         guard isOver else { continue }
-        logger.error("the keys are not used any more: none could be fetched for a day", metadata: ["url": "\(url)"])
+        logger.error(
+          "the keys are not used any more: none could be fetched for a day", metadata: ["url": "\(url.withoutQueries)"])
         authenticator.use(nil, from: url)
       }
     }
   }
 
   private func fetch(_ url: String) throws(IdentityError) -> [VerificationKey] {
-    guard let place = KeySetURL(url) else { throw IdentityError(url, "is not a URL with https") }
+    guard let place = KeySetURL(url) else { throw IdentityError(url.withoutQueries, "is not a URL with https") }
     let response: HTTPClientResponse
     do throws(ClientError) {
       response = try HTTPClient(place.endpoint, tls: trust, timeout: Self.patience).request(
         "GET", place.target, fields: [("Accept", "application/jwk-set+json, application/json")],
         timeout: Self.patience, limit: JSONWebKeySet.mostBytes)
     } catch {
-      throw IdentityError(url, "\(error)")
+      throw IdentityError(url.withoutQueries, "\(error)")
     }
-    guard response.status == 200 else { throw IdentityError(url, "answers with \(response.status)") }
+    guard response.status == 200 else { throw IdentityError(url.withoutQueries, "answers with \(response.status)") }
     let set: JSONWebKeySet
     do throws(VerificationKey.Fault) {
       set = try JSONWebKeySet(response.body)
     } catch {
-      throw IdentityError(url, error.reason)
+      throw IdentityError(url.withoutQueries, error.reason)
     }
     // A secret belongs into a file.
-    guard !set.hasSecret else { throw IdentityError(url, "has a shared secret") }
+    guard !set.hasSecret else { throw IdentityError(url.withoutQueries, "has a shared secret") }
     return set.keys
   }
 }

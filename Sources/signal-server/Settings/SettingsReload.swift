@@ -34,18 +34,19 @@ extension Settings {
 final class SettingsReload: Sendable {
   private let current: Mutex<Settings>
   private let read: @Sendable () throws(ConfigurationError) -> Settings?
-  private let apply: @Sendable (Settings) throws(Failure) -> Void
+  private let apply: @Sendable (Settings) throws(Failure) -> @Sendable () -> Void
   private let logger: Logger
   private let audit: AuditQueue?
 
   /// - Parameters:
   ///   - settings: The settings that the server runs with.
   ///   - read: Reads all sources; nil when no file is among them, so that nothing can have changed.
-  ///   - apply: Applies settings to the server, and makes it reload its certificates.
+  ///   - apply: Applies settings to the server, and makes it reload its certificates; returns what uses the new audit
+  ///     log, in the old one of which the change is noted before.
   init(
     _ settings: Settings, logger: Logger, audit: AuditQueue? = nil,
     read: @escaping @Sendable () throws(ConfigurationError) -> Settings?,
-    apply: @escaping @Sendable (Settings) throws(Failure) -> Void
+    apply: @escaping @Sendable (Settings) throws(Failure) -> @Sendable () -> Void
   ) {
     current = Mutex(settings)
     self.logger = logger
@@ -57,7 +58,7 @@ final class SettingsReload: Sendable {
   /// Makes the server reload its certificates, with its present settings.
   func readCertificates() {
     do throws(Failure) {
-      try current.withLock { current throws(Failure) in try apply(current) }
+      try current.withLock { current throws(Failure) in try apply(current)() }
       logger.notice("the certificates have been read anew")
     } catch {
       logger.error("the certificates stay as they are: \(error.message)")
@@ -79,7 +80,13 @@ final class SettingsReload: Sendable {
     do throws(Failure) {
       reload = try current.withLock { current throws(Failure) in
         let reload = current.reloaded(with: new ?? current)
-        try apply(reload.settings)
+        let useAuditLog = try apply(reload.settings)
+        let event = AuditEvent(.settingsReloaded, subject: reload.changed.joined(separator: ", "))
+        // Whoever turns the log off, moves it or asks it for less is in the old one, too.
+        let isNoted = reload.changed.contains { $0.hasPrefix("audit.") } && audit?.wants(event.kind) == true
+        if isNoted { audit?.record(event) }
+        useAuditLog()
+        if !isNoted || reload.changed.contains("audit.file") { audit?.record(event) }
         current = reload.settings
         return reload
       }
@@ -88,7 +95,6 @@ final class SettingsReload: Sendable {
       audit?.record(AuditEvent(.settingsRefused, outcome: error.message))
       return
     }
-    audit?.record(AuditEvent(.settingsReloaded, subject: reload.changed.joined(separator: ", ")))
     if new == nil, reload.settings.audit.file.isEmpty, !reload.settings.auth.isActive,
       !reload.settings.listeners.contains(where: { $0.endpoint.isSecured })
     {

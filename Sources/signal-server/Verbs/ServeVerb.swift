@@ -82,15 +82,15 @@ struct ServeVerb: AsyncParsableCommand {
         told.note(resolved)
         return resolved.settings
       },
-      apply: { settings throws(Failure) in
+      apply: { settings throws(Failure) -> @Sendable () -> Void in
         let settings = settings.within(available: availableMemory())
+        let auditFile: AuditLog.OpenedFile?
         do {
           let identities = try Authenticator.ReadFiles(settings.auth)
-          let auditFile = try Self.openAudit(settings.audit)
+          auditFile = try Self.openAudit(settings.audit)
           level.change(to: settings.log.level)
           Self.raiseDescriptors(settings, logger)
           try server.reload(Self.configuration(settings, logger, audit.queue), live: settings.live)
-          audit.use(auditFile, settings.audit.events)
           authenticator.apply(identities)
           store.setQuotas(settings.quotas)
           told.tell(inEffect: settings)
@@ -102,6 +102,7 @@ struct ServeVerb: AsyncParsableCommand {
           throw Failure(.configuration, "\(error)")
         }
         Self.tellCertificates(of: server, logger)
+        return { audit.use(auditFile, settings.audit.events) }
       })
     do throws(ServerError) {
       try server.start()
