@@ -11,6 +11,8 @@ package final class AuditQueue: Sendable {
   private struct State {
     var events: [AuditEvent] = []
     var dropped = 0
+    /// How many events were taken out before.
+    var taken = 0
   }
 
   private let topics = Atomic<UInt8>(0)
@@ -42,11 +44,15 @@ package final class AuditQueue: Sendable {
     if isFirst { wake() }
   }
 
-  /// Takes out all events, in the order in which they were recorded, and how many were dropped after them.
-  package func take() -> (events: [AuditEvent], dropped: Int) {
+  /// How many events have been added so far.
+  package var count: Int { state.withLock { $0.taken + $0.events.count } }
+
+  /// Takes out all events, in the order in which they were recorded: how many were taken before, and how many were dropped
+  /// after them.
+  package func take() -> (first: Int, events: [AuditEvent], dropped: Int) {
     state.withLock { state in
-      defer { state = State() }
-      return (state.events, state.dropped)
+      defer { state = State(taken: state.taken + state.events.count) }
+      return (state.taken, state.events, state.dropped)
     }
   }
 }

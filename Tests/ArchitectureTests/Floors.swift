@@ -40,7 +40,7 @@ enum Floors {
     "Bytes": Folder(imports: [], uses: []),
     "HTTP": Folder(imports: [], uses: ["Bytes"]),
     "Compression": Folder(imports: ["CZlib"], uses: []),
-    "WebSocket": Folder(imports: [], uses: ["Compression", "Bytes"]),
+    "WebSocket": Folder(imports: [], uses: ["Compression", "Bytes", "System"]),
     "Memory": Folder(imports: ["Synchronization"], uses: ["System"]),
     "Transport": Folder(imports: ["Glibc", "CTLS"], uses: ["System", "Bytes"]),
     "Loop": Folder(

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-import Glibc
-
 /// The masking key of a client's payload (RFC 6455 §5.3), rotated so that its lowest byte applies to the next byte of
 /// the payload: a payload may be processed in pieces of any length.
 package struct FrameMask: Equatable, Sendable {
@@ -67,23 +65,16 @@ package struct FrameMask: Equatable, Sendable {
 ///
 /// The system is asked for several at once, because each question costs as much as the rest of a small frame.
 package struct FrameMaskSource: Sendable {
-  /// Keys that the system is asked for at once: 256 bytes, the most that it gives.
-  private static let batch = 64
-
   private var keys: [UInt32] = []
 
   package init() {}
 
   /// The mask of another frame.
   package mutating func next() -> FrameMask {
-    if keys.isEmpty { refill() }
+    if keys.isEmpty {
+      keys.append(contentsOf: repeatElement(0, count: Entropy.batch / MemoryLayout<UInt32>.size))
+      Entropy.fill(&keys)
+    }
     return FrameMask(key: keys.removeLast())
-  }
-
-  private mutating func refill() {
-    keys.append(contentsOf: repeatElement(0, count: Self.batch))
-    // The pointer is used only for this call.
-    let isDone = unsafe keys.withUnsafeMutableBytes { unsafe getentropy($0.baseAddress, $0.count) } == 0
-    precondition(isDone, "the system has no random numbers")
   }
 }

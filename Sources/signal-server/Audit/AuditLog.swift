@@ -18,8 +18,9 @@ final class AuditLog: Sendable {
 
   /// What the thread is asked for.
   private struct Orders {
-    /// A file to be used instead of the present one.
+    /// A file to be used instead of the present one, for the events from this one on.
     var file: OpenedFile?
+    var first = 0
     var endsFile = false
     var isEnding = false
   }
@@ -51,6 +52,7 @@ final class AuditLog: Sendable {
   func use(_ file: OpenedFile?, _ topics: [AuditTopic]) {
     orders.withLock { orders in
       orders.file = file
+      orders.first = queue.count
       orders.endsFile = file == nil
     }
     if file != nil, !isBegun.exchange(true, ordering: .acquiringAndReleasing) { thread.start { [self] in run() } }
@@ -77,17 +79,19 @@ final class AuditLog: Sendable {
       } else {
         signal.wait()
       }
-      let (opened, endsFile, isEnding) = orders.withLock { orders in
+      let (opened, next, endsFile, isEnding) = orders.withLock { orders in
         defer { (orders.file, orders.endsFile) = (nil, false) }
-        return (orders.file, orders.endsFile, orders.isEnding)
+        return (orders.file, orders.first, orders.endsFile, orders.isEnding)
       }
-      let (events, dropped) = queue.take()
-      // What was recorded before another file is used belongs into the present one, if that can be written to.
-      let belongs = opened == nil || writer.isWriting
-      if belongs { writer.write(events, dropped: dropped, isEnd: isEnding || endsFile) }
+      let (first, events, dropped) = queue.take()
       if let file = opened?.take() {
+        // Where nothing can be written, the new file has what is left.
+        let old = writer.isWriting ? events.prefix(max(0, next - first)) : []
+        writer.write(old, dropped: 0, isEnd: false)
         writer.use(file)
-        writer.write(belongs ? [] : events, dropped: belongs ? 0 : dropped, isEnd: isEnding)
+        writer.write(events.dropFirst(old.count), dropped: dropped, isEnd: isEnding)
+      } else {
+        writer.write(events[...], dropped: dropped, isEnd: isEnding || endsFile)
       }
       if isEnding { return }
       if endsFile, opened == nil { writer.useNothing() }
@@ -126,7 +130,7 @@ private struct AuditWriter: ~Copyable {
   mutating func useNothing() { file = nil }
 
   /// Writes events, and those counted whose time is over.
-  mutating func write(_ events: [AuditEvent], dropped: Int, isEnd: Bool) {
+  mutating func write(_ events: ArraySlice<AuditEvent>, dropped: Int, isEnd: Bool) {
     var lines: [UInt8] = []
     for event in events where tally.isFirst(event) {
       AuditLine.append(event, to: &lines)
