@@ -12,7 +12,8 @@ import signal
 from collections import Counter
 
 import pytest
-from support import Proxy, Server, needs_server, until
+from real_server import PROPERTIES, Proxy, Server, Writer
+from support import BINARY, needs_server, until
 
 from signal_client import SignalError, connect
 
@@ -46,46 +47,9 @@ class Record:
             self.faults.append(f"{change.type} of {change.path}, which was not there")
 
 
-class Writer:
-    """Changes the store over HTTP, past the proxy."""
-
-    def __init__(self, server, chance):
-        self.server = server
-        self.random = chance
-        self.last = 0
-        self.is_writing = True
-
-    def path(self):
-        return f"a/{self.random.randrange(40)}"
-
-    def value(self):
-        self.last += 1
-        return self.last
-
-    def write(self):
-        kind = self.random.randrange(8)
-        if kind == 0:
-            self.server.request("DELETE", f"/properties/{self.path()}")
-        elif kind == 1:
-            paths = {self.path() for _ in range(5)}
-            operations = [{"op": "set", "path": path, "value": self.value()} for path in sorted(paths)]
-            self.server.request("POST", "/transactions", {"operations": operations})
-        else:
-            self.server.request("PUT", f"/properties/{self.path()}", self.value())
-
-    async def run(self):
-        loop = asyncio.get_running_loop()
-        while self.is_writing:
-            try:
-                await loop.run_in_executor(None, self.write)
-            except (OSError, ValueError):
-                # The server is being killed, or the property was not there.
-                await asyncio.sleep(0.002)
-
-
 async def survive(keeps):
     chance = random.Random(SEED)
-    server = Server(keeps)
+    server = Server(BINARY, keeps)
     proxy = Proxy(server)
     errors = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
@@ -98,7 +62,7 @@ async def survive(keeps):
             odds = client.watch("a/**", where="value % 2 == 1")
             records = [Record(client.watch("a/**")), Record(odds, is_filtered=True)]
             paced = client.watch("a/**", max_rate=50)
-            properties = [client.property(f"a/{number}") for number in range(40)]
+            properties = [client.property(f"a/{number}") for number in range(PROPERTIES)]
             for member in properties:
                 member.subscribe(lambda _: None)
             iterated = {}

@@ -6,7 +6,8 @@ import contextlib
 import subprocess
 
 import pytest
-from support import BINARY, Server, needs_server, until
+from real_server import Server
+from support import BINARY, needs_server, until
 
 from signal_client import SignalError, connect
 from signal_client.sync import connect as connect_sync
@@ -16,7 +17,7 @@ pytestmark = needs_server
 
 @pytest.fixture
 def server():
-    server = Server()
+    server = Server(BINARY)
     yield server
     server.remove()
 
@@ -195,7 +196,7 @@ def token(folder, *arguments):
 def test_tokens(tmp_path):
     first = token(tmp_path, "create", "--id", "bob")
     remaining = [token(tmp_path, "create", "--id", name) for name in ("ann", "ann-later")]
-    server = Server(False, "--auth-tokens", f"{tmp_path}/tokens.json", "--auth-required", "true")
+    server = Server(BINARY, False, "--auth-tokens", f"{tmp_path}/tokens.json", "--auth-required", "true")
 
     async def revoked():
         async with connect(server.url, token=first) as client:
