@@ -121,7 +121,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],
-      exclude: ["Tour/Tour.txt"], swiftSettings: strict),
+      exclude: ["Tour/Tour.txt", "Tour/Guide"], swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", swiftSettings: strict),
   ]
 )

@@ -20,7 +20,8 @@ struct DocumentTests {
 
   @Test(arguments: [
     "README.md", "ARCHITECTURE.md", "SECURITY.md", "docs/protocol.md", "docs/clients.md", "docs/expressions.md",
-    "docs/operating.md",
+    "docs/operating.md", "docs/guide/flags.md", "docs/guide/home.md", "docs/guide/operating.md",
+    "docs/guide/presence.md",
   ])
   func `a document names only settings that there are`(document: String) throws {
     for (name, _) in try Self.mentions(in: document) {
@@ -28,7 +29,7 @@ struct DocumentTests {
     }
   }
 
-  @Test(arguments: [("SECURITY.md", 31), ("docs/clients.md", 3)])
+  @Test(arguments: [("SECURITY.md", 31), ("docs/clients.md", 3), ("docs/guide/presence.md", 1)])
   func `a document tells the defaults as they are`(document: String, atLeast count: Int) throws {
     let table = try Self.mentions(in: document).filter { $0.value.first?.isNumber == true }
     #expect(table.count >= count)

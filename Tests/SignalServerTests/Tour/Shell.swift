@@ -12,6 +12,8 @@ final class Shell {
   private var lines: [String] = []
   private var notes: [Int: String] = [:]
   private var port: UInt16 = 0
+  /// What stands in for the port 8000, of a server of files.
+  private let filesPort: UInt16
   /// Of the server, and of itself before it was killed.
   private var epochs: [String] = []
 
@@ -20,6 +22,7 @@ final class Shell {
   private static let silence = Duration.seconds(1)
 
   init() throws {
+    filesPort = try Self.freePort()
     folder = FileManager.default.temporaryDirectory.appending(path: "tour-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     process.executableURL = URL(filePath: try #require(Self.find("bash")))
@@ -29,6 +32,23 @@ final class Shell {
     process.standardInput = input
     process.standardError = try Self.emptyFile(folder.appending(path: "shell.err"))
     try process.run()
+    try write("PATH='\(Self.executable.deletingLastPathComponent().path)':\"$PATH\"")
+  }
+
+  /// Saves a file in the folder of the shell.
+  func save(_ name: String, _ text: String) throws {
+    try local(text).write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+  }
+
+  /// Makes a file or a folder of the repository available by its name.
+  func link(_ name: String, in root: URL) throws {
+    try FileManager.default.createSymbolicLink(
+      at: folder.appending(path: name), withDestinationURL: root.appending(path: name))
+  }
+
+  /// Starts the server, in place of the one that is running, if there is one.
+  func serve(_ options: String) throws {
+    if port == 0 { _ = try startServer(local(options)) } else { try killServer(local(options)) }
   }
 
   /// Starts the server; gives back its port.
@@ -53,6 +73,7 @@ final class Shell {
   func killServer(_ options: String) throws {
     try write("kill -KILL $server; wait $server 2>/dev/null; rm server.out; echo >killed")
     try wait { self.text("killed") == "\n" }
+    try write("rm killed")
     _ = try startServer(options)
   }
 
@@ -71,17 +92,26 @@ final class Shell {
     while text("\(number).out").isEmpty, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
   }
 
+  /// Waits until what a line has started serves a page.
+  func waitForAnswer(from url: String) throws {
+    try wait { Self.succeeds("curl", "-sfo", "/dev/null", local(url)) }
+  }
+
   /// Takes down what came of a line that ran elsewhere.
   func note(_ line: String, _ output: [String]) {
     notes[begin(line)] = output.joined(separator: "\n")
   }
 
   /// Stops what goes on, when it has had time to put out the rest.
-  func settle() throws {
+  ///
+  /// - Parameter isComplete: Whether all is there that is expected, for which there is some patience.
+  func settle(_ isComplete: ([TourRecord]) -> Bool = { _ in true }) throws {
+    let end = ContinuousClock.now + Self.patience
+    while !isComplete(record()), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.1) }
     Thread.sleep(forTimeInterval: 1)
     // The newest first, so that the end of one is not seen by those that watch it. And whatever runs tests may have blocked
     // the signals that ask.
-    try write("kill -KILL $started; wait $started 2>/dev/null; echo >settled")
+    try write("[ -z \"$started\" ] || { kill -KILL $started; wait $started 2>/dev/null; }; echo >settled")
     try wait { self.text("settled") == "\n" }
   }
 
@@ -105,14 +135,20 @@ final class Shell {
 
   // MARK: Lines
 
+  /// How many records there are so far.
+  var count: Int { lines.count }
+
   private func begin(_ line: String) -> Int {
     lines.append(line)
     return lines.count - 1
   }
 
   /// The line for this server, and this program.
-  private func local(_ line: String) -> String {
+  func local(_ line: String) -> String {
     line.replacing("localhost:8080", with: "localhost:\(port)")
+      .replacing("localhost:8000", with: "localhost:\(filesPort)").replacing(
+        "http.server 8000", with: "http.server \(filesPort)"
+      )
       .replacing(".build/release/signal-server", with: "'\(Self.executable.path)'")
   }
 
@@ -139,7 +175,7 @@ final class Shell {
     let lines = named.replacing("\r\n", with: "\n").replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "<time>")
       .replacing(/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]+ GMT/, with: "<date>")
       .replacing(/\b\d\d:\d\d:\d\d(\.\d+)?/, with: "<clock>")
-      .replacing(":\(port)", with: ":8080")
+      .replacing(":\(port)", with: ":8080").replacing(folder.path, with: "<folder>")
       .split(separator: "\n").map(String.init).filter { !$0.hasPrefix(": ") }
     return lines.indices.filter { index in
       index == 0 || !lines[index].hasPrefix("id: ") || lines[index] != lines[index - 1]
@@ -161,6 +197,34 @@ final class Shell {
     in folders: [String] = (ProcessInfo.processInfo.environment["PATH"] ?? "").components(separatedBy: ":")
   ) -> String? {
     folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  private static func succeeds(_ program: String, _ arguments: String...) -> Bool {
+    guard let found = find(program) else { return false }
+    let process = Process()
+    process.executableURL = URL(filePath: found)
+    process.arguments = arguments
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }
+
+  /// A port that was free a moment ago.
+  private static func freePort() throws -> UInt16 {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    try #require(listener >= 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let found = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
+      }
+    }
+    try #require(found)
+    return UInt16(bigEndian: address.sin_port)
   }
 
   static func emptyFile(_ file: URL) throws -> FileHandle {

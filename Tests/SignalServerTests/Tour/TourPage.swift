@@ -13,12 +13,11 @@ protocol TourPage {
 
 /// A page in Chromium where there is one, else a client that does as its script says.
 func openTourPage(port: UInt16, in folder: URL) throws -> any TourPage {
-  let names = ["chromium", "chromium-browser", "google-chrome"]
-  guard let chromium = names.lazy.compactMap({ Shell.find($0) }).first else {
+  guard let chromium = ChromiumPage.program else {
     print("No Chromium: a client of our own runs the lines of the tour that are for a browser.")
     return ConnectingPage(port: port)
   }
-  return try ChromiumPage(chromium, port: port, in: folder)
+  return try ChromiumPage(chromium, "http://127.0.0.1:\(port)/health/live", in: folder)
 }
 
 /// How long nothing may come before the log of a step is taken for complete.
@@ -52,11 +51,17 @@ final class ConnectingPage: TourPage {
 
 /// A page in Chromium, over its DevTools protocol.
 final class ChromiumPage: TourPage {
+  /// Where there is one.
+  static var program: String? {
+    ["chromium", "chromium-browser", "google-chrome"].lazy.compactMap { Shell.find($0) }.first
+  }
+
   private let process = Process()
   private let socket: WebSocketClient
   private var lastID = 0
 
-  init(_ chromium: String, port: UInt16, in folder: URL) throws {
+  /// Starts Chromium with a page.
+  init(_ chromium: String, _ url: String, in folder: URL) throws {
     let log = folder.appending(path: "chromium.err")
     process.executableURL = URL(filePath: chromium)
     process.arguments = [
@@ -77,10 +82,10 @@ final class ChromiumPage: TourPage {
     }
     let devTools = try #require(found)
     let opened = try HTTPClient(.tcp(host: "127.0.0.1", port: devTools))
-      .request("PUT", "/json/new?http://127.0.0.1:\(port)/health/live")
+      .request("PUT", "/json/new?\(url)")
     let target = try #require(opened.text.firstMatch(of: /ws:\/\/[^\/]+(\/devtools\/page\/[^"]+)/))
     socket = try WebSocketClient(.tcp(host: "127.0.0.1", port: devTools), target: String(target.1), subprotocols: [])
-    while try evaluate("document.readyState + location.pathname") != #""complete/health/live""# {
+    while try evaluate("document.readyState + location.href") != "\(JSONText("complete" + url))" {
       try #require(ContinuousClock.now < end, "Chromium does not show the page")
       Thread.sleep(forTimeInterval: 0.05)
     }
@@ -93,14 +98,41 @@ final class ChromiumPage: TourPage {
     var log: [String] = []
     var lastChange = ContinuousClock.now
     while ContinuousClock.now - lastChange < silence {
-      let text = try evaluate("logged.join('\\n')")
-      let now = try #require(JSONTree(JSONText(validating: text)).string(.root)).split(separator: "\n").map(String.init)
+      let now = try lines(evaluate("logged.join('\\n')"))
       if now.count > log.count { lastChange = ContinuousClock.now }
       log = now
       Thread.sleep(forTimeInterval: 0.05)
     }
     _ = try evaluate("logged.length = 0")
     return log
+  }
+
+  /// What is to be read on the page, line by line: as soon as it is as wanted, for which there is some patience, or when it
+  /// has not changed for some time.
+  ///
+  /// - Parameter isWanted: `nil` where nobody knows.
+  func text(_ isWanted: ([String]) -> Bool?) throws -> [String] {
+    let end = ContinuousClock.now + .seconds(30)
+    var shown: [String] = []
+    var lastChange = ContinuousClock.now
+    while ContinuousClock.now < end {
+      let now = try lines(evaluate("document.body.innerText"))
+      if now != shown { lastChange = ContinuousClock.now }
+      shown = now
+      if isWanted(now) ?? (ContinuousClock.now - lastChange > silence) { break }
+      Thread.sleep(forTimeInterval: 0.05)
+    }
+    return shown
+  }
+
+  /// Clicks on the button of that name.
+  func click(_ name: String) throws {
+    let button = "[...document.querySelectorAll('button')].find((button) => button.innerText === \(JSONText(name)))"
+    _ = try evaluate("\(button).click(); 0")
+  }
+
+  private func lines(_ json: String) throws -> [String] {
+    try #require(JSONTree(JSONText(validating: json)).string(.root)).split(separator: "\n").map(String.init)
   }
 
   /// The value of an expression on the page, as JSON.
