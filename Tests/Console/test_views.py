@@ -133,13 +133,13 @@ def test_close_a_connection(console, server, browser):
     name = secrets.token_hex(4)
     other.evaluate(
         f"() => new Promise((done) => {{ window.socket = new WebSocket('{server.url.replace('http', 'ws')}/events?match={name}');"
-        " socket.onmessage = done; socket.onclose = (event) => { window.closed = event.code } })")
+        " socket.onmessage = done; socket.onclose = (event) => { window.closeCode = event.code } })")
     page = console.open("clients")
     page.get_by_label("Find clients").fill(name)
     page.get_by_role("button", name="Close the connection of").first.click()
     page.get_by_role("dialog").get_by_role("button", name="Close it").click()
     expect(page.locator("tbody tr")).to_have_count(0)
-    other.wait_for_function("window.closed === 4800")
+    other.wait_for_function("window.closeCode === 4800")
     context.close()
 
 
