@@ -149,6 +149,32 @@ def test_server_tells_its_state(console):
     expect(page.locator(".tiles")).to_contain_text("Version")
 
 
+HELD_METRICS = """
+const fetched = window.fetch
+window.asked = 0
+const first = new Promise((done) => { window.letGo = done })
+window.fetch = async (...given) => {
+  if (String(given[0]).endsWith("metrics")) {
+    window.asked += 1
+    await first
+  }
+  return fetched(...given)
+}
+"""
+
+
+def test_metrics_are_read_one_after_the_other(console):
+    console.page.add_init_script(HELD_METRICS)
+    page = console.open()
+    expect(page.locator(".state")).to_have_text("Live")
+    page.get_by_role("navigation").get_by_role("link", name="Server").click()
+    expect(page.locator(".tiles")).to_contain_text("Version")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.asked") == 1
+    page.evaluate("window.letGo()")
+    expect(page.locator(".tiles")).to_contain_text("commits")
+
+
 def test_settings_have_sources(console):
     page = console.open("server")
     page.get_by_label("Find a setting").fill("data.history")

@@ -18,12 +18,17 @@ export class History {
     if (!isLooking) this.onreading = () => {}
     this.#delay = isLooking ? quick : slow
     clearTimeout(this.#timer)
-    this.#read()
+    // Not at once behind another one: over an instant a rate says nothing.
+    this.#timer = setTimeout(() => this.#read(), (this.readings.at(-1)?.time ?? 0) + this.#delay - Date.now())
   }
 
-  #delay = slow
+  #delay
+  #isReading = false
 
   async #read() {
+    // Two at a time could be answered in another order.
+    if (this.#isReading) return
+    this.#isReading = true
     let isTold = true
     if (!document.hidden) {
       try {
@@ -36,6 +41,7 @@ export class History {
       }
       this.onreading()
     }
+    this.#isReading = false
     clearTimeout(this.#timer)
     if (isTold) this.#timer = setTimeout(() => this.#read(), this.#delay)
   }
