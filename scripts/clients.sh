@@ -15,6 +15,12 @@ elif [ "$(node -p 'parseInt(process.versions.node)')" -lt 20 ]; then
   echo "clients: JavaScript is skipped, node $(node --version) is older than 20"
 else
   node Clients/javascript/test/run.js || status=1
+  if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
+    echo "clients: JavaScript in a browser is skipped, there is no ${CHROMIUM:-chromium} (CHROMIUM names another)"
+  else
+    "${PYTHON:-python3}" Clients/conformance/play.py -- node --no-warnings --experimental-websocket \
+      Clients/javascript/test/browser.js || status=1
+  fi
 fi
 
 python=${PYTHON:-python3}
