@@ -42,6 +42,11 @@ if [ -z "$binary" ]; then
   binary=.build/release/signal-server
 fi
 
+if readelf --dynamic "$binary" | grep -q 'PATH)'; then
+  echo "$binary needs the libraries of the toolchain: build it with --static-swift-stdlib." >&2
+  exit 1
+fi
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/signal-server
