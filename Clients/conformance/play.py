@@ -40,6 +40,7 @@ class Connection:
     def __init__(self, peer):
         self.peer = peer
         self.input = b""
+        self.is_closing = False
 
     def fill(self, count, deadline):
         while len(self.input) < count:
@@ -91,12 +92,15 @@ class Connection:
                 case 1:
                     return json.loads(payload)
                 case 8:
-                    self.frame(8, payload[:2])
+                    # The answer to a close is the last frame of all.
+                    if not self.is_closing:
+                        self.frame(8, payload[:2])
                     raise Gone(int.from_bytes(payload[:2], "big") if payload else None)
                 case 9:
                     self.frame(10, payload)
 
     def close(self, code, reason=""):
+        self.is_closing = True
         self.frame(8, struct.pack(">H", code) + reason.encode())
         deadline = time.monotonic() + 1
         try:

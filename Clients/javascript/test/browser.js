@@ -65,4 +65,4 @@ tools.close()
 files.close()
 chromium.kill()
 await ended
-rmSync(folder, { recursive: true, force: true })
+rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
