@@ -102,7 +102,7 @@ class Connection:
     def close(self, code, reason=""):
         self.is_closing = True
         self.frame(8, struct.pack(">H", code) + reason.encode())
-        deadline = time.monotonic() + 1
+        deadline = time.monotonic() + PATIENCE
         try:
             while True:
                 self.receive(deadline)

@@ -63,6 +63,6 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 tools.close()
 files.close()
-chromium.kill()
+chromium.kill("SIGKILL")
 await ended
 rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
