@@ -65,4 +65,9 @@ tools.close()
 files.close()
 chromium.kill("SIGKILL")
 await ended
-rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+try {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 })
+} catch {
+  // A process of Chromium that has not ended yet still writes there; the folder is of the temporary ones.
+}
+process.exit(0)
