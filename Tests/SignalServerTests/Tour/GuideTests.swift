@@ -30,9 +30,11 @@ struct GuideTests {
     #expect(page.split(separator: "\n", omittingEmptySubsequences: false).count <= 121)
     let steps = try TourStep.steps(of: page)
     #expect(!steps.isEmpty)
-    if let missing = Self.programs.first(where: { page.contains("    \($0) ") && Shell.find($0) == nil }) {
-      print("docs/guide/\(name) needs \(missing), and is not followed.")
-      return
+    for (program, arguments) in Self.programs where page.contains(" \(program) ") {
+      guard Shell.succeeds(program, arguments) else {
+        print("docs/guide/\(name) needs \(program) with \(arguments.joined(separator: " ")), and is not followed.")
+        return
+      }
     }
     if ChromiumPage.program == nil, steps.contains(where: { if case .open = $0 { true } else { false } }) {
       print("docs/guide/\(name) needs Chromium, and is not followed.")
@@ -59,8 +61,10 @@ struct GuideTests {
     TourRecord.compare(record, expected)
   }
 
-  /// What pages use besides bash and curl.
-  private static let programs = ["node", "python3"]
+  /// What pages use besides bash and curl, and how to find out that it is recent enough.
+  private static let programs = [
+    ("node", ["--experimental-websocket", "-e", "0"]), ("python3", ["-c", "import asyncio; asyncio.Runner"]),
+  ]
 }
 
 /// Somebody at a guide, with terminals and a browser.

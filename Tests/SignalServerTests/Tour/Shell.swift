@@ -94,7 +94,7 @@ final class Shell {
 
   /// Waits until what a line has started serves a page.
   func waitForAnswer(from url: String) throws {
-    try wait { Self.succeeds("curl", "-sfo", "/dev/null", local(url)) }
+    try wait { Self.succeeds("curl", ["-sfo", "/dev/null", local(url)]) }
   }
 
   /// Takes down what came of a line that ran elsewhere.
@@ -199,11 +199,14 @@ final class Shell {
     folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  private static func succeeds(_ program: String, _ arguments: String...) -> Bool {
+  /// Whether a program is there, and ends with the status 0.
+  static func succeeds(_ program: String, _ arguments: [String]) -> Bool {
     guard let found = find(program) else { return false }
     let process = Process()
     process.executableURL = URL(filePath: found)
     process.arguments = arguments
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
     guard (try? process.run()) != nil else { return false }
     process.waitUntilExit()
     return process.terminationStatus == 0
