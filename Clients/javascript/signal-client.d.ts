@@ -93,7 +93,9 @@ export interface WatchOptions {
   initial?: boolean
   /** So many events, and then the end. */
   take?: number
-  /** The members of events; `path`, `value` and `revision` always come. */
+  /** Whether values are told at all; true. Without them it tells what is there, and what comes and goes. */
+  values?: boolean
+  /** The members of events; `path`, `revision` and, unless `values` is false, `value` always come. */
   fields?: ("path" | "value" | "oldValue" | "entered" | "op" | "revision" | "time")[]
   /** The part of each value that is seen (RFC 6901). */
   pointer?: string
@@ -136,6 +138,8 @@ interface Feed<Item> extends AsyncIterable<Item> {
 export interface Watch<Value = any> extends Feed<Change<Value>> {
   /** Events that the server left out, because of a pace or because they were not taken. */
   readonly leftOut: number
+  /** How often the server had to begin anew, because it could not tell what was missed; each time who subscribes is called. */
+  readonly resets: number
   readonly size: number
   has(path: string): boolean
   get(path: string): Value | undefined

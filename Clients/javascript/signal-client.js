@@ -70,6 +70,7 @@ class Subscription {
   state = "connecting"
   known = new Map()
   leftOut = 0
+  resets = 0
   #cursor
   #audience
   #offered
@@ -118,6 +119,7 @@ class Subscription {
         break
       case "reset":
         this.#offered = event.audience ?? this.#offered
+        this.resets += 1
         this.#snapshot = new Map()
         this.#unit = []
         break
@@ -155,7 +157,7 @@ class Subscription {
       this.known.delete(path)
       changes.push({ type: this.command.where ? "didExit" : "didDelete", path, oldValue: value })
     }
-    if (changes.length > 0) this.owner.deliver(changes)
+    if (changes.length > 0 || this.resets > 0) this.owner.deliver(changes)
   }
 
   #finish(revision, epoch) {
@@ -250,6 +252,7 @@ class Feed {
 
 class Watch extends Feed {
   get leftOut() { return this.subscription.leftOut }
+  get resets() { return this.subscription.resets }
   get size() { return this.subscription.known.size }
   has(path) { return this.subscription.known.has(path) }
   get(path) { return this.entry(path)?.value }
@@ -478,14 +481,14 @@ class Client {
     return property
   }
 
-  watch(match, { mode, maxRate, deadband, fields, ...members } = {}) {
+  watch(match, { mode, maxRate, deadband, values = true, fields = values ? undefined : [], ...members } = {}) {
     const isPaced = [mode, maxRate, deadband].some((value) => value !== undefined)
     return new Watch(this.#link, {
       ...members,
       match: [match].flat(),
       delivery: isPaced ? { mode, maxRate, deadband } : undefined,
       // Without these an event cannot be folded.
-      fields: fields && [...new Set(["path", "value", "revision", ...fields])],
+      fields: fields && [...new Set(["path", ...(values ? ["value"] : []), "revision", ...fields])],
     })
   }
 

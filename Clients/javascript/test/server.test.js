@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { connect, SignalError } from "../signal-client.js"
-import { binary, Server, skip, until } from "./support.js"
+import { binary, Proxy, Server, skip, until } from "./support.js"
 
 const unhandled = []
 process.on("unhandledRejection", (error) => unhandled.push(error))
@@ -81,6 +81,49 @@ test("a watch is a Map, a store and an iterator", { skip }, async () => {
   assert.deepEqual(await changes.next(), { value: undefined, done: true })
   await assert.rejects(client.watch("**", { where: "valeu > 20" }).ready, refusal("bad_filter", "refused"))
   await assert.rejects(async () => { for await (const _ of client.watch("a//b")); }, refusal("bad_pattern", "refused"))
+})
+
+test("a watch without values", { skip }, async () => {
+  await client.set("kitchen/a", 1)
+  const asked = []
+  class Told extends WebSocket {
+    send(text) {
+      asked.push(JSON.parse(text))
+      super.send(text)
+    }
+  }
+  const other = connect(server.url, { WebSocket: Told })
+  const watch = other.watch("kitchen/**", { values: false, fields: ["time"] })
+  await watch.ready
+  assert.deepEqual(asked.at(-1).fields, ["path", "revision", "time"])
+  assert.ok(watch.has("kitchen/a") && watch.entry("kitchen/a").time)
+  assert.equal(watch.get("kitchen/a"), undefined)
+  await client.set("kitchen/b", 1)
+  await client.delete("kitchen/a")
+  await until(() => watch.has("kitchen/b") && !watch.has("kitchen/a"), () => [...watch.keys()].join())
+  assert.equal(watch.get("kitchen/b"), undefined)
+  await other.watch("kitchen/**", { values: false }).ready
+  assert.deepEqual(asked.at(-1).fields, ["path", "revision"])
+  other.close()
+})
+
+test("a watch tells of resets, also where it knows of nothing", { skip }, async () => {
+  const first = new Server()
+  await first.start()
+  const proxy = new Proxy(first)
+  const other = connect(await proxy.listen(), { minDelay: 50, maxDelay: 100 })
+  const watch = other.watch("**", { initial: false })
+  await watch.ready
+  const seen = []
+  watch.subscribe(({ resets }, changes) => { seen.push([resets, changes.length]) })
+  assert.deepEqual(seen, [[0, 0]])
+  await first.stop("SIGKILL")
+  await first.start()
+  await until(() => seen.length > 1, () => other.state)
+  assert.deepEqual(seen, [[0, 0], [1, 0]])
+  other.close()
+  proxy.close()
+  await first.remove()
 })
 
 test("who iterates slowly gets the newest of each path", { skip }, async () => {
