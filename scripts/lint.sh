@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Checks the format of the sources given, or of all, and the syntax of the scripts.
+# Checks the format of the sources given, or of all, the syntax of the scripts, and that an image could be built of what there is.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,6 +18,7 @@ if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; [ast.parse(open(name, encoding="utf-8").read(), name) for name in sys.argv[1:]]' \
     Benchmarks/peers/*.py Tests/Outside/*.py Tests/Outside/*/*.py \
     scripts/*.py Tests/Console/*.py Clients/conformance/*.py Clients/python/tests/*.py Clients/python/src/*/*.py
+  python3 scripts/image-context.py
 fi
 if command -v node >/dev/null; then
   for module in Clients/javascript/*.js Clients/javascript/test/*.js Sources/CFiles/console/*.js; do
