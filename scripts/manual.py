@@ -18,6 +18,7 @@ SECTIONS = [
     ("FILES", [
         ("/etc/signal-server.yaml", "The settings of the service that the package installs, and their reference."),
         ("/var/lib/signal-server", "Where that service keeps its store."),
+        ("/var/log/signal-server", "Where that service may keep an audit log, audit.file."),
     ]),
     ("ENVIRONMENT", [
         ("SIGNAL_...", "Each setting: http.head-bytes is SIGNAL_HTTP_HEAD_BYTES."),

@@ -133,6 +133,19 @@ serving || fail "it does not run after its upgrade"
 inside grep -q '^  level: debug' /etc/signal-server.yaml || fail "the changed settings are lost by the upgrade"
 pass "upgraded: the store and the changed settings are kept"
 
+# The documented place, which has to be one that the unit lets it write to.
+log=/var/log/signal-server/audit.log
+inside sed -i "/^audit:/,/^[a-z]/ s|^  file: \"\"|  file: $log|" /etc/signal-server.yaml
+inside systemctl restart signal-server || fail "it does not start with an audit log"
+within=0
+until inside grep -q '"event":"started"' "$log"; do
+  within=$((within + 1))
+  [ $within -lt 60 ] || fail "nothing is in its audit log: $(inside journalctl --no-pager --unit signal-server)"
+  sleep 0.5
+done
+[ "$(inside stat -c '%U:%G %a' "$log")" = "signal-server:signal-server 600" ] || fail "whose its audit log is"
+pass "an audit log in /var/log/signal-server"
+
 inside sh -c 'kill -KILL "$(systemctl show --property MainPID --value signal-server)"'
 within=0
 until serving && [ "$(ask http://127.0.0.1:8080/properties/kept 2>/dev/null)" = 1 ]; do
@@ -145,7 +158,10 @@ pass "killed, and started again by systemd"
 inside apt-get remove -y -qq signal-server >/dev/null
 inside systemctl is-active --quiet signal-server && fail "it runs after its removal"
 inside test -s /var/lib/signal-server/state.sqlite || fail "its removal has removed the store"
+inside test -s "$log" || fail "its removal has removed the audit log"
 inside apt-get purge -y -qq signal-server >/dev/null
+# Not among the files that are compared: other programs write logs meanwhile.
+inside test -e /var/log/signal-server && fail "the audit log is left"
 files >"$root.after"
 left=$(diff "$root.before" "$root.after" || true)
 [ -z "$left" ] || fail "after the purge there is another set of files: $left"
