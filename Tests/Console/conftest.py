@@ -20,6 +20,7 @@ SERVER = os.environ.get("SIGNAL_SERVER", str(Path(__file__).parents[2] / ".build
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 # A folder whose files are shown instead of those in the server, for those who work on the console.
 FILES = os.environ.get("CONSOLE_FILES")
+CLIENT = Path(__file__).parents[2] / "Clients/javascript/signal-client.js"
 PATIENCE = float(os.environ.get("PATIENCE", "15")) * 1000
 
 SCREENS = [(width, light) for width in (1280, 390) for light in ("light", "dark")]
@@ -136,6 +137,9 @@ class Console:
         self.errors = []
         # What a test itself brings about.
         self.isCut = False
+        # The messages of the live protocol, as they were sent.
+        self.sent = []
+        page.on("websocket", lambda socket: socket.on("framesent", self.sent.append))
         page.on("console", self.heard)
         page.on("pageerror", lambda error: self.errors.append(f"page: {error}"))
         page.add_init_script(
@@ -192,14 +196,14 @@ def show_files(context, page, url):
     types = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".html": "text/html"}
 
     def fill(route):
-        name = route.request.url.split("/console", 1)[1].strip("/") or "index.html"
-        file = Path(FILES) / name
+        name = route.request.url.rsplit("/", 1)[1]
+        file = CLIENT if name == "client.js" else Path(FILES) / ("index.html" if name == "console" else name)
         headers = {"Content-Type": f"{types[file.suffix]}; charset=utf-8"}
         if file.suffix == ".html":
             headers["Content-Security-Policy"] = policy
         route.fulfill(status=200, headers=headers, body=file.read_bytes())
 
-    page.route(re.compile(r"/console(/[a-z.]+)?$"), fill)
+    page.route(re.compile(r"/console(/[a-z.]+)?$|/client.js$"), fill)
 
 
 @pytest.fixture

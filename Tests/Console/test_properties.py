@@ -3,7 +3,10 @@
 
 import json
 import re
+import secrets
+import time
 
+import pytest
 from playwright.sync_api import expect
 
 
@@ -38,6 +41,37 @@ def test_tree_takes_in_what_comes_and_goes(console, server, path):
     server.delete(path)
     expect(console.row(path)).to_have_count(0)
     expect(console.row(folder)).to_have_count(0)
+
+
+def test_tree_takes_in_what_comes_and_goes_while_a_level_is_loaded(console, server):
+    folder = f"test-{secrets.token_hex(4)}"
+    server.set(f"{folder}/gone", 1)
+
+    def late(route):
+        answer = route.fetch()
+        server.set(f"{folder}/new", 1)
+        server.delete(f"{folder}/gone")
+        # Until the page has been told of both, twice a second.
+        time.sleep(1.5)
+        route.fulfill(response=answer)
+
+    page = console.open()
+    expect(page.locator(".state")).to_have_text("Live")
+    row = console.row(folder)
+    row.scroll_into_view_if_needed()
+    page.route(re.compile(rf"/properties\?match={folder}"), late)
+    row.click()
+    expect(console.row(f"{folder}/new")).to_be_visible()
+    expect(console.row(f"{folder}/gone")).to_have_count(0)
+    server.delete(f"{folder}/new")
+
+
+def test_whole_store_is_told_without_values(console):
+    page = console.open()
+    expect(page.locator(".state")).to_have_text("Live")
+    expect(console.row("kitchen")).to_be_visible()
+    subscriptions = [message for message in map(json.loads, console.sent) if message.get("match") == ["**"]]
+    assert [message["fields"] for message in subscriptions] == [["path", "revision"]]
 
 
 def test_levels_open_and_close(console):
@@ -128,11 +162,25 @@ def test_value_folds(console):
     expect(page.locator(".value pre")).to_contain_text('"level": 72')
 
 
-def test_digits_stay_as_they_are(console, server):
+def test_digits_stay_as_they_are(console, server, path):
+    digits = "12345678901234567890.123456789012345678"
     page = console.open("properties/exact/number")
+    expect(page.locator(".scalar")).to_have_text(digits)
+    page.get_by_text("Copy as").click()
+    expect(page.locator("details.card pre")).to_contain_text(f"-d '{digits}'")
     console.button("Edit").click()
-    expect(page.get_by_label("Value as JSON")).to_have_value("12345678901234567890.123456789012345678")
+    expect(page.get_by_label("Value as JSON")).to_have_value(digits)
     console.button("Cancel").click()
+    server.set(path, 1)
+    page.goto(f"{server.url}/console#/properties/{path}")
+    expect(page.locator(".scalar")).to_have_text("1")
+    console.button("Edit").click()
+    page.get_by_label("Value as JSON").fill("2")
+    server.ask("PUT", f"properties/{path}", digits)
+    console.button("Save").click()
+    expect(page.locator(".conflict")).to_contain_text(digits)
+    console.button("Keep theirs").click()
+    expect(page.locator(".scalar")).to_have_text(digits)
 
 
 def test_edit_saves(console, server, path):
@@ -143,6 +191,33 @@ def test_edit_saves(console, server, path):
     console.button("Save").click()
     expect(page.locator(".json")).to_contain_text("b")
     assert server.get(path) == {"a": 2, "b": [True]}
+
+
+def test_saving_twice_is_no_conflict(console, server, path):
+    server.set(path, 1)
+    page = console.open(f"properties/{path}")
+    expect(page.locator(".scalar")).to_have_text("1")
+    console.button("Edit").click()
+    page.get_by_label("Value as JSON").fill("2")
+    page.evaluate("() => { const save = document.querySelector('.value .primary'); save.click(); save.click() }")
+    expect(page.locator(".notice")).to_have_text("Saved")
+    expect(page.locator(".scalar")).to_have_text("2")
+    page.wait_for_timeout(500)
+    expect(page.locator(".conflict")).to_have_count(0)
+    expect(page.locator(".notice")).to_have_count(1)
+
+
+def test_editing_keeps_the_time_to_live(console, server, path):
+    server.set(path, 1, "?ttl=90s")
+    page = console.open(f"properties/{path}")
+    console.button("Edit").click()
+    expect(page.get_by_label("Time to live")).to_have_value(re.compile(r"^[78]\ds$|^90s$"))
+    expect(page.locator(".value")).to_contain_text("holds it")
+    page.get_by_label("Value as JSON").fill("2")
+    console.button("Save").click()
+    expect(page.locator(".scalar")).to_have_text("2")
+    left = page.locator(".meta time").last
+    expect(left).to_have_text(re.compile(r"^[78]\d.s$"))
 
 
 def test_mistake_in_json_is_told(console, server, path):
@@ -261,6 +336,19 @@ def test_chart_of_numbers(console, server, path):
     expect(page.locator(".chart-tip")).to_contain_text("20")
 
 
+@pytest.mark.parametrize("pair", [(21.5, 21.500000000000004), (10 ** 17, 10 ** 17 + 16)], ids=str)
+def test_chart_of_numbers_that_hardly_differ(console, server, path, pair):
+    server.set(path, pair[0])
+    page = console.open(f"properties/{path}")
+    expect(page.locator(".chart canvas")).to_be_visible()
+    server.set(path, pair[1])
+    # A page that goes on counting answers nothing.
+    expect(page.locator(".changes tr")).to_have_count(3)
+    page.locator(".chart canvas").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".chart-tip")).to_be_visible()
+
+
 def test_chart_of_a_member_and_of_another_property(console, server, path):
     server.set(path, {"a": 1, "b": {"c": 2}})
     page = console.open(f"properties/{path}")
@@ -296,11 +384,15 @@ def test_copy_as(console, server, path):
     assert f'client.property({json.dumps(path)})' in page.evaluate("navigator.clipboard.readText()")
 
 
-def test_many_siblings_are_not_all_in_the_document(console, server):
+def set_many(server):
     if server.get("many/0") is None:
         for start in range(0, 3000, 1000):
             operations = [{"op": "set", "path": f"many/{number}", "value": number} for number in range(start, start + 1000)]
             server.ask("POST", "transactions", {"operations": operations})
+
+
+def test_many_siblings_are_not_all_in_the_document(console, server):
+    set_many(server)
     page = console.open("properties?match=many/*")
     expect(console.row("many/0")).to_be_attached()
     for _ in range(4):
@@ -308,3 +400,37 @@ def test_many_siblings_are_not_all_in_the_document(console, server):
         page.wait_for_timeout(400)
     assert page.locator(".row").count() < 80
     assert page.locator(".rows-space").evaluate("(space) => space.clientHeight") > 60_000
+
+
+def test_scrolling_keeps_its_subscriptions(console, server):
+    set_many(server)
+    page = console.open("properties?match=many/*")
+    expect(console.row("many/0").locator(".row-value")).to_have_text("0")
+    console.sent.clear()
+    rows = page.locator(".rows")
+    height = rows.evaluate("(rows) => rows.querySelector('.row').offsetHeight")
+    for number in range(1, 6):
+        rows.evaluate("(rows, top) => { rows.scrollTop = top }", number * height)
+        page.wait_for_timeout(250)
+    assert [message for message in console.sent if "unsubscribe" in message] == []
+
+
+def test_values_of_rows_in_sight_stay(console, server):
+    set_many(server)
+    page = console.open("properties?match=many/*")
+    rows = page.locator(".rows")
+    expect(console.row("many/0").locator(".row-value")).to_have_text("0")
+    # The view forgets values when it knows too many; those that are shown are not among them.
+    page.evaluate("""async () => {
+      const { PropertiesView } = await import("./console/properties.js")
+      window.view = new PropertiesView()
+      document.querySelector("main").replaceChildren(view.element)
+      view.open("", new URLSearchParams("match=many/*"))
+    }""")
+    expect(console.row("many/0").locator(".row-value")).to_have_text("0")
+    page.evaluate("() => { for (let n = 0; n < 5001; n += 1) view.sight.values.set('other/' + n, { value: n }) }")
+    rows.evaluate("(rows) => { rows.scrollTop += 10 }")
+    page.wait_for_timeout(500)
+    rows.evaluate("(rows) => { rows.scrollTop = 0 }")
+    expect(console.row("many/0").locator(".row-value")).to_have_text("0")
+    assert page.evaluate("view.sight.values.size") < 5000

@@ -227,9 +227,13 @@ def test_light_is_chosen_and_kept(console):
 
 def test_server_that_goes_and_comes(open_console, tmp_path):
     first = Server(tmp_path)
+    first.set("both/gone", 1)
+    first.set("both/kept", 1)
+    first.set("old/gone", 1)
     console = open_console(first)
     page = console.open()
     expect(page.locator(".state")).to_have_text("Live")
+    expect(console.row("both/gone")).to_be_visible()
     console.isCut = True
     first.stop()
     expect(page.locator(".state")).not_to_have_text("Live")
@@ -237,29 +241,59 @@ def test_server_that_goes_and_comes(open_console, tmp_path):
     second = subprocess.Popen([SERVER, "serve", "--port", port], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         second.stdout.readline()
+        for path in ("both/kept", "both/new", "other/new"):
+            first.set(path, 2)
         expect(page.locator(".state")).to_have_text("Live", timeout=40_000)
+        # It keeps nothing, so what is there is what was set since.
+        expect(console.row("both/new")).to_be_visible()
+        expect(console.row("other")).to_be_visible()
+        expect(console.row("both/gone")).to_have_count(0)
+        expect(console.row("old")).to_have_count(0)
+        expect(console.row("both/kept").locator(".row-value")).to_have_text("2")
     finally:
         second.terminate()
         second.wait()
 
 
-@pytest.fixture
-def guarded(tmp_path):
-    """A server that wants to know who asks, with the tokens of an administrator and of somebody else."""
+def make_guarded(tmp_path, auth, rule):
+    """A server with rules, and the tokens of an administrator and of somebody else."""
     tokens = {}
     for name, role in (("root", "admin"), ("ann", "reader")):
         made = subprocess.run(
             [SERVER, "token", "create", "--file", str(tmp_path / "tokens.json"), "--id", name, "--claim", f"role={role}"],
             capture_output=True, text=True, check=True)
         tokens[name] = next(word for word in made.stdout.split() if word.startswith("sgn_"))
-    settings = (f"auth: {{tokens: {tmp_path}/tokens.json, required: true}}\naccess:\n  admin: auth.role == \"admin\"\n"
-                "  rules:\n    - {match: \"open/**\", read: \"true\"}\n")
+    settings = (f"auth: {{tokens: {tmp_path}/tokens.json{auth}}}\naccess:\n  admin: auth.role == \"admin\"\n"
+                f"  rules:\n    - {{match: \"{rule}\", read: \"true\"}}\n")
     server = Server(tmp_path, settings, tokens["root"])
     server.set("open/a", 1)
     server.set("secret/b", 2)
     server.tokens = tokens
+    return server
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """A server that wants to know who asks."""
+    server = make_guarded(tmp_path, ", required: true", "open/**")
     yield server
     server.stop()
+
+
+@pytest.fixture
+def readable(tmp_path):
+    """A server that everybody may read."""
+    server = make_guarded(tmp_path, "", "**")
+    yield server
+    server.stop()
+
+
+def refusals(page, *statuses):
+    """The answers of these statuses from now on: the path, and whether a token was sent."""
+    found = []
+    page.on("response", lambda answer: answer.status in statuses and found.append(
+        (answer.url.split("/", 3)[3], "authorization" in answer.request.headers)))
+    return found
 
 
 def sign_in(page, token):
@@ -305,3 +339,103 @@ def test_others_see_what_they_may(guarded, open_console):
     expect(page.locator("tbody")).to_contain_text("administrators")
     page.get_by_role("navigation").get_by_role("link", name="Server").click()
     expect(page.locator(".tiles")).to_contain_text("administrators")
+
+
+def test_nobody_is_asked_who_reads_only(readable, open_console):
+    console = open_console(readable)
+    page = console.open("properties/open/a")
+    found = refusals(page, 401)
+    expect(page.locator(".scalar")).to_have_text("1")
+    expect(console.button("Sign in")).to_be_visible()
+    page.get_by_role("navigation").get_by_role("link", name="Server").click()
+    expect(page.locator(".tiles")).to_contain_text("Not told")
+    page.wait_for_timeout(6000)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    # Each of them is a line in the audit log; metrics are asked for by the frame and by the view.
+    once = [path for path, _ in found if path != "metrics"]
+    assert once and len(once) == len(set(once))
+
+
+def revoke(server, tmp_path, name):
+    subprocess.run([SERVER, "token", "revoke", "--file", str(tmp_path / "tokens.json"), name], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("kind", ["guarded", "readable"])
+def test_a_revoked_token_is_not_sent_again(kind, request, open_console, tmp_path):
+    server = request.getfixturevalue(kind)
+    console = open_console(server)
+    page = console.open("properties/open/a")
+    if kind == "readable":
+        console.button("Sign in").click()
+    page.get_by_label("keep it until this tab is closed").check()
+    sign_in(page, server.tokens["ann"])
+    expect(page.locator(".who")).to_contain_text("ann")
+    expect(page.locator(".scalar")).to_have_text("1")
+    found = refusals(page, 401)
+    revoke(server, tmp_path, "ann")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".problem")).to_be_visible()
+    page.wait_for_timeout(6000)
+    assert len([path for path, isWithToken in found if isWithToken]) <= 2
+    assert len(found) < 6
+    assert page.evaluate("sessionStorage.length") == 0
+    dialog.get_by_role("button", name="Cancel").click()
+    if kind == "readable":
+        expect(page.locator(".scalar")).to_have_text("1")
+        expect(page.locator(".state")).to_have_text("Live")
+    else:
+        sign_in_again(page, console, server)
+
+
+def sign_in_again(page, console, server):
+    console.button("Sign in").click()
+    sign_in(page, server.tokens["root"])
+    expect(page.locator(".state")).to_have_text("Live")
+
+
+def test_a_mistyped_token_ends_nothing(guarded, open_console):
+    console = open_console(guarded)
+    page = console.open("properties/secret/b")
+    page.get_by_label("keep it until this tab is closed").check()
+    sign_in(page, guarded.tokens["root"])
+    expect(page.locator(".scalar")).to_have_text("2")
+    page.locator(".who").click()
+    sign_in(page, "sgn_wrong_0000000000000000000000000000000000000000000")
+    expect(page.get_by_role("dialog").locator(".problem")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.locator(".state")).to_have_text("Live")
+    guarded.set("secret/b", 3)
+    expect(page.locator(".scalar")).to_have_text("3")
+    page.reload()
+    expect(page.locator(".who")).to_contain_text("root")
+    page.locator(".who").click()
+    page.get_by_role("dialog").get_by_role("button", name="Sign out").click()
+    expect(page.locator(".scalar")).to_have_count(0)
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def test_without_the_right_to_see_who_watches_there_is_the_rest(guarded, open_console):
+    console = open_console(guarded)
+    page = console.open("properties/open/a")
+    found = refusals(page, 403)
+    sign_in(page, guarded.tokens["ann"])
+    expect(page.locator(".scalar")).to_have_text("1")
+    expect(page.locator(".meta")).to_contain_text("Size")
+    page.wait_for_timeout(11_000)
+    expect(page.locator(".meta")).not_to_contain_text("Watched")
+    assert len([path for path, _ in found if "watchers" in path]) == 1
+    del found[:]
+    page.get_by_role("navigation").get_by_role("link", name="Server").click()
+    expect(page.locator(".tiles")).to_contain_text("administrators")
+    page.wait_for_timeout(5000)
+    assert len(found) == len(set(found))
+
+
+def test_the_list_of_clients_outlives_a_failure(console):
+    page = console.open("clients")
+    expect(page.locator("tbody tr").first).to_contain_text("127.0.0.1")
+    console.isCut = True
+    page.route("**/server/connections*", lambda route: route.abort("connectionreset"))
+    expect(page.locator("tbody")).to_contain_text("cannot be reached")
+    page.unroute("**/server/connections*")
+    expect(page.locator("tbody tr").first).to_contain_text("127.0.0.1")

@@ -8,7 +8,7 @@ export const base = new URL("../", import.meta.url)
 const tokenName = "signal-console-token"
 let token = sessionStorage.getItem(tokenName) ?? undefined
 let client = null
-const listeners = new Set()
+let refused
 
 export class Problem extends Error {
   constructor(members, status) {
@@ -18,17 +18,17 @@ export class Problem extends Error {
   }
 }
 
-/** Called when the server wants to know who asks. */
-export function onSignInNeeded(fn) { listeners.add(fn) }
+/** Called when the server does not accept who this page says it is: asking on would count as guessing. */
+export function onRefused(fn) { refused = fn }
 
-/** Sends a request; answers that are no success are thrown as `Problem`. */
-export async function ask(path, { method = "GET", body, headers = {}, signal } = {}) {
+/** Sends a request, with the page's token or with `as`; answers that are no success are thrown as `Problem`. */
+export async function ask(path, { method = "GET", body, headers = {}, signal, as = token } = {}) {
   let answer
   try {
     answer = await fetch(new URL(path, base), {
       method, signal, cache: "no-store",
       body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
-      headers: { ...headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) },
+      headers: { ...headers, ...(as ? { Authorization: `Bearer ${as}` } : {}) },
     })
   } catch (thrown) {
     if (thrown.name === "AbortError") throw thrown
@@ -36,15 +36,26 @@ export async function ask(path, { method = "GET", body, headers = {}, signal } =
   }
   if (answer.ok || answer.status === 304) return answer
   const members = await answer.json().catch(() => ({}))
-  if (answer.status === 401) for (const listener of listeners) listener()
+  if (members.code === "invalid_token" && as === token) refused(members.detail)
   throw new Problem(members, answer.status)
+}
+
+/** Whether asking again would be refused again, and noted as a refusal each time. */
+export const isRefusal = ({ status }) => status === 401 || status === 403
+
+/** Calls now and again while the page is seen, until the server refuses it; returns what ends it. */
+export function poll(delay, fn) {
+  const turn = () => { if (!document.hidden) fn().catch((problem) => { if (isRefusal(problem)) clearInterval(timer) }) }
+  const timer = setInterval(turn, delay)
+  turn()
+  return () => clearInterval(timer)
 }
 
 export const json = async (path, options) => (await ask(path, options)).json()
 
 /** The client of the page; connected on first use. */
 export function live() {
-  client ??= connect(base, { token: token && (() => token) })
+  client ??= connect(base, { token })
   return client
 }
 

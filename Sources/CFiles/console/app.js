@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: MIT
 // The frame: who is there, which view is shown, in which light.
-import { ask, isSignedIn, json, live, onSignInNeeded, signIn } from "./api.js"
-import { button, complain, field, h, icon, line, replace } from "./dom.js"
+import { ask, isSignedIn, json, live, onRefused, signIn } from "./api.js"
+import { button, complain, field, h, icon, line, openDialog, push, replace, submit } from "./dom.js"
 import { History } from "./metrics.js"
-import { PropertiesView } from "./properties.js"
 
-// What is not looked at first is fetched when it is.
-const views = {
-  properties: { title: "Properties", make: async () => new PropertiesView() },
-  signals: { title: "Signals", make: async () => new (await import("./signals.js")).SignalsView() },
-  expressions: { title: "Expressions", make: async () => new (await import("./expressions.js")).ExpressionsView() },
-  clients: { title: "Clients", make: async () => new (await import("./clients.js")).ClientsView() },
-  server: { title: "Server", make: async () => new (await import("./server.js")).ServerView() },
-}
+const views = { properties: "Properties", signals: "Signals", expressions: "Expressions", clients: "Clients", server: "Server" }
+/** What is not looked at first is fetched when it is. */
+const make = async (name) => new (await import(`./${name}.js`)).default()
 
+// There while the page asks by itself.
+let stopState = null
 let shown = null
 let shownName = null
 
 const main = h("main", { id: "main", tabIndex: -1 })
-const state = h("span", { class: "state", role: "status" })
-const who = h("button", { class: "button quiet who", type: "button", hidden: true, onclick: () => askWho() })
-const links = Object.entries(views).map(([name, { title }]) =>
-  h("a", { href: `#/${name}`, "data-view": name }, icon(name), h("span", null, title)))
+const state = h("span.state", { role: "status" })
+const who = h("button.button.quiet.who", { type: "button", hidden: true, onclick: () => askWho() })
+const links = Object.entries(views).map(([name, title]) =>
+  h("a", { href: `#/${name}`, "data-view": name }, icon(name), h("span", title)))
 
 document.body.prepend(
-  h("a", { class: "skip", href: "#main", onclick(event) { event.preventDefault(); main.focus() } }, "To the content"),
-  h("header", { class: "top" },
-    h("a", { class: "brand", href: "#/properties" }, h("img", { src: "console/icon.svg", alt: "", width: 26, height: 26 }),
-      h("h1", null, "Signal Server")),
-    state, h("span", { class: "grow" }), who, button("theme", "Light or dark", turnLight, { class: "quiet" })),
-  h("nav", { class: "views", "aria-label": "Views" }, ...links), main)
+  h("a.skip", { href: "#main", onclick(event) { event.preventDefault(); main.focus() } }, "To the content"),
+  h("header.top",
+    h("a.brand", { href: "#/properties" }, h("img", { src: "console/icon.svg", alt: "", width: 26, height: 26 }),
+      h("h1", "Signal Server")),
+    state, h("span.grow"), who, button("theme", "Light or dark", turnLight, "quiet")),
+  h("nav.views", { label: "Views" }, ...links), main)
 
 // MARK: Light
 
@@ -49,6 +45,7 @@ shine()
 // MARK: Views
 
 async function route() {
+  if (!stopState) return
   const [path, options] = location.hash.replace(/^#\/?/, "").split("?")
   const [name, ...rest] = path.split("/")
   const wanted = name in views ? name : "properties"
@@ -56,12 +53,12 @@ async function route() {
     if (link.dataset.view === wanted) link.setAttribute("aria-current", "page")
     else link.removeAttribute("aria-current")
   }
-  document.title = `${views[wanted].title} · Signal Server`
+  document.title = `${views[wanted]} · Signal Server`
   if (wanted !== shownName) {
     shown?.close()
     shownName = wanted
     shown = null
-    const view = await views[wanted].make().catch(complain)
+    const view = await make(wanted).catch(complain)
     if (shownName !== wanted || !view) return
     shown = view
     replace(main, shown.element)
@@ -73,21 +70,29 @@ addEventListener("hashchange", route)
 
 // MARK: Who is there
 
-let stopState = null
+/** Ends all that asks by itself. */
+function stop() {
+  stopState?.()
+  stopState = null
+  shown?.close()
+  shown = shownName = null
+  History.shared.stop()
+  replace(main)
+}
 
 function begin() {
-  stopState?.()
+  stop()
   const client = live()
   stopState = client.subscribe((word) => {
     state.dataset.state = word
     state.textContent = { live: "Live", connecting: "Connecting …", stale: "Reconnecting …", closed: "Closed" }[word]
     if (word === "closed" && client.error) {
-      if (["unauthenticated", "invalid_token"].includes(client.error.code)) askWho(client.error.message)
+      const { code, closeCode, message } = client.error
+      if (closeCode === 4401 || code === "invalid_token") refuse("The server does not accept the token any more.")
+      else if (code === "unauthenticated") askWho(message)
       else complain(client.error)
     }
   })
-  shown?.close()
-  shown = shownName = null
   // From now on, so that there is something to see when somebody looks.
   History.shared.quicken(false)
   route()
@@ -96,9 +101,21 @@ function begin() {
 async function tellWho() {
   const answer = await ask("auth/me").catch(() => null)
   const auth = (await answer?.json())?.auth
-  who.replaceChildren(icon("key"), h("span", null, auth ? String(auth.id ?? auth.sub ?? auth.kind) : "Sign in"))
+  who.replaceChildren(icon("key"), h("span", auth ? String(auth.id ?? auth.sub ?? auth.kind) : "Sign in"))
   // Only a server that looks at tokens says that its answers vary with them.
   who.hidden = !auth && !/authorization/i.test(answer?.headers.get("Vary") ?? "")
+}
+
+/** A token that is not accepted is not sent again: the page goes on as nobody, as far as the server lets it. */
+function refuse(reason) {
+  if (!stopState) return
+  become(undefined)
+  start(reason)
+}
+
+function become(token, options) {
+  signIn(token, options)
+  stop()
 }
 
 let dialog = null
@@ -108,46 +125,45 @@ function askWho(reason) {
   const token = line({ type: "password", required: true,
     placeholder: "sgn_… or eyJ…" })
   const isKept = h("input", { type: "checkbox" })
-  const problem = h("p", { class: "problem", role: "alert", hidden: !reason }, reason ?? "")
+  const problem = h("p.problem", { role: "alert" }, reason ?? "")
   const enter = async (event) => {
     event.preventDefault()
-    signIn(token.value.trim(), { isKept: isKept.checked })
+    const given = token.value.trim()
     try {
-      const { auth } = await json("auth/me")
+      // By itself first: who is signed in stays that until another token is good.
+      const { auth } = await json("auth/me", { as: given })
       if (!auth) throw new Error("This server knows no tokens.")
       dialog.close()
-      tellWho()
-      begin()
+      become(given, { isKept: isKept.checked })
+      start()
     } catch (refusal) {
-      signIn(undefined)
-      problem.hidden = false
       problem.textContent = refusal.message
     }
   }
-  const leave = () => { signIn(undefined); dialog.close(); tellWho(); begin() }
-  dialog = h("dialog", { class: "dialog", "aria-label": "Sign in", onclose() { dialog.remove(); dialog = null } },
-    h("form", { onsubmit: enter }, h("h2", null, "Sign in"),
-      h("p", { class: "muted" }, "Paste a token of this server, or a JSON Web Token of its issuer. It stays in this page."),
-      field("Token", token), h("label", { class: "check" }, isKept, "keep it until this tab is closed"), problem,
-      h("div", { class: "actions" }, isSignedIn() && button(null, "", leave, { text: "Sign out" }),
-        button(null, "", () => dialog.close(), { text: "Cancel" }),
-        h("button", { class: "button primary", type: "submit" }, "Sign in"))))
-  document.body.append(dialog)
-  dialog.showModal()
+  const leave = () => { dialog.close(); become(undefined); start() }
+  dialog = openDialog("Sign in", h("form", { onsubmit: enter }, h("h2", "Sign in"),
+      h("p.muted", "Paste a token of this server, or a JSON Web Token of its issuer. It stays in this page."),
+      field("Token", token), h("label.check", isKept, "keep it until this tab is closed"), problem,
+      h("div.actions", isSignedIn() && push("Sign out", leave),
+        push("Cancel", () => dialog.close()),
+        submit("Sign in"))))
+  dialog.addEventListener("close", () => { dialog = null })
   token.focus()
 }
 
-onSignInNeeded(() => askWho())
+onRefused(refuse)
 
-async function start() {
-  tellWho()
-  try {
-    // Whoever has to say first who is there is asked before anything connects.
-    await json("properties?limit=1&depth=1&fields=path")
-  } catch (problem) {
-    if (problem.status === 401) return
+/** `reason` is why somebody is asked to sign in whom the server lets in without. */
+async function start(reason) {
+  // Whoever has to say first who is there is asked before anything connects.
+  const problem = await json("properties?limit=1&depth=1&fields=path").catch((problem) => problem)
+  if (problem.code === "invalid_token" && isSignedIn()) {
+    signIn(undefined)
+    return start(problem.message)
   }
-  begin()
+  tellWho()
+  if (problem.status !== 401) begin()
+  if (reason || problem.status === 401) askWho(reason ?? (problem.code === "invalid_token" && problem.message))
 }
 
 start()

@@ -7,18 +7,19 @@ const hue = (index) => `--series-${1 + (index % 4)}`
 
 /** What tells which line is which. */
 export function chip(label, index, ...more) {
-  const mark = h("i", null)
+  const mark = h("i")
   mark.style.background = `var(${hue(index)})`
-  return h("span", { class: "chip" }, mark, label, more)
+  return h("span.chip", mark, label, more)
 }
 
 function ticks(low, high, wanted) {
   const rough = (high - low) / wanted
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough)
-  const list = []
-  for (let index = Math.ceil(low / step); index * step <= high + step * 1e-9; index += 1) list.push(index * step)
-  return list
+  const first = Math.ceil(low / step)
+  // By their number, as counting on changes nothing where numbers are too large for it.
+  return Array.from({ length: Math.ceil(wanted) + 2 }, (_, index) => (first + index) * step)
+    .filter((value) => value <= high + step * 1e-9)
 }
 
 const lengths = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800]
@@ -35,12 +36,11 @@ export class Chart {
 
   constructor({ label, span, height = 220, format = short, isLive = true }) {
     Object.assign(this, { span, height, format })
-    this.canvas = h("canvas", { tabIndex: 0, role: "img", "aria-label": label,
+    this.canvas = h("canvas", { tabIndex: 0, role: "img", label,
       onpointermove: (event) => this.#point(event.offsetX), onpointerleave: () => this.#point(null),
       onkeydown: (event) => this.#press(event), onblur: () => this.#point(null) })
-    this.tip = h("div", { class: "chart-tip", role: "status", hidden: true })
-    this.element = h("div", { class: "chart" }, this.canvas, this.tip)
-    this.label = label
+    this.tip = h("div.chart-tip", { role: "status", hidden: true })
+    this.element = h("div.chart", this.canvas, this.tip)
     this.#observer = new ResizeObserver(() => this.draw())
     this.#observer.observe(this.element)
     // A live chart moves by itself; twice a second is enough for an axis.
@@ -118,7 +118,9 @@ export class Chart {
       }
     }
     if (low > high) return [0, 1]
-    const room = (high - low) * 0.08 || Math.abs(high) * 0.05 || 1
+    const size = Math.max(Math.abs(low), Math.abs(high))
+    // Numbers that hardly differ need room, too: between neighbours there is none to be divided.
+    const room = high > low ? Math.max((high - low) * 0.08, size * 1e-9) : size * 0.05 || 1
     // What never is below zero has its axis there, when that is near.
     return [low >= 0 && low - room < (high - low) * 0.5 ? Math.min(low, 0) : low - room, high + room]
   }
@@ -216,11 +218,11 @@ export class Chart {
         else high = middle
       }
       const value = points[low - 1]?.v ?? null
-      const key = h("i", null)
+      const key = h("i")
       key.style.background = `var(${hue(index)})`
-      return h("div", null, key, h("b", null, value === null ? "–" : this.format(value)), ` ${label}`)
+      return h("div", key, h("b", value === null ? "–" : this.format(value)), ` ${label}`)
     })
-    this.tip.replaceChildren(h("div", { class: "muted" }, clock(time)), ...lines)
+    this.tip.replaceChildren(h("div.muted", clock(time)), ...lines)
     this.tip.hidden = false
     const isRight = place > width / 2
     this.tip.style.left = isRight ? "" : `${place + 10}px`

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Elements, times and numbers as the console writes them. Text never becomes markup: nothing here parses HTML.
 
-export function h(tag, properties, ...children) {
+/** An element, as `td.number`; its properties may be left out. */
+export function h(what, ...children) {
+  const [tag, ...classes] = what.split(".")
   const element = document.createElement(tag)
-  for (const [name, value] of Object.entries(properties ?? {})) {
-    if (value === undefined || value === null || value === false) continue
+  if (classes.length > 0) element.className = classes.join(" ")
+  const properties = children[0]?.constructor === Object ? children.shift() : {}
+  for (const [name, value] of Object.entries(properties)) {
+    if (!isThere(value)) continue
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value)
     else if (name === "class") element.className = value
+    else if (name === "label") element.setAttribute("aria-label", value)
     else if (name in element && name !== "list" && name !== "form") element[name] = value
     else element.setAttribute(name, value === true ? "" : value)
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false))
+  element.append(...children.flat(Infinity).filter(isThere))
   return element
 }
 
@@ -38,33 +43,37 @@ export function icon(name) {
   return svg
 }
 
-/** A button with an icon; `label` is what it is called when it shows nothing else. */
-export function button(name, label, onclick, { class: style = "", text = "" } = {}) {
-  return h("button", { class: `button ${style}`, type: "button", title: text ? null : label,
-    "aria-label": text ? null : label, onclick }, name && icon(name), text && h("span", null, text))
-}
+/** A button that shows an icon alone; `label` is what it is called. */
+export const button = (shape, label, onclick, style = "") =>
+  h("button", { class: `button ${style}`, type: "button", title: label, label, onclick }, icon(shape))
+
+/** A button with a text. */
+export const push = (text, onclick, style = "", shape) =>
+  h("button", { class: `button ${style}`, type: "button", onclick }, shape && icon(shape), h("span", text))
 
 export function field(label, input, hint) {
-  return h("label", { class: "field" }, h("span", null, label), input, hint && h("small", null, hint))
+  return h("label.field", h("span", label), input, hint && h("small", hint))
 }
 
 /** A line for names, patterns and the like, which no browser shall correct or complete. */
 export const line = (properties) => h("input", { spellcheck: false, autocomplete: "off", ...properties })
 
-export const table = (names, body, style) => h("table", { class: style }, h("thead", null, h("tr", null,
+export const table = (names, body, style) => h("table", { class: style }, h("thead", h("tr",
   names.map((name) => h("th", { scope: "col" }, name)))), body)
 
 /** Buttons of which one is pressed; `names` are pairs of what each is called and what it stands for. */
 export function segments(label, names, pressed, choose) {
-  return h("div", { class: "segments", role: "group", "aria-label": label }, names.map(([name, value]) =>
+  return h("div.segments", { role: "group", label }, names.map(([name, value]) =>
     h("button", { type: "button", "aria-pressed": String(value === pressed), onclick(event) {
       for (const other of event.target.parentNode.children) other.setAttribute("aria-pressed", String(other === event.target))
       choose(value)
     } }, name)))
 }
 
+const isThere = (value) => (value ?? false) !== false
+
 export const replace = (element, ...children) =>
-  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false))
+  element.replaceChildren(...children.flat().filter(isThere))
 
 /** Calls at most once in `delay` milliseconds, the last call included. */
 export function throttled(delay, fn) {
@@ -159,14 +168,14 @@ setInterval(() => {
 
 // MARK: Messages
 
-const notices = h("div", { class: "notices", role: "status", "aria-live": "polite" })
+const notices = h("div.notices", { role: "status", "aria-live": "polite" })
 document.body.append(notices)
 
 /** Tells something that needs no answer; problems stay until they are dismissed. */
 export function tell(text, { isProblem = false } = {}) {
   const dismiss = () => notice.remove()
   const notice = h("div", { class: `notice${isProblem ? " is-problem" : ""}` },
-    h("span", null, text), button("close", "Dismiss", dismiss, { class: "quiet" }))
+    h("span", text), button("close", "Dismiss", dismiss, "quiet"))
   notices.append(notice)
   while (notices.children.length > 4) notices.firstChild.remove()
   setTimeout(dismiss, isProblem ? 15_000 : 3500)
@@ -174,16 +183,29 @@ export function tell(text, { isProblem = false } = {}) {
 
 export const complain = (problem) => tell(problem?.detail ?? problem?.message ?? String(problem), { isProblem: true })
 
+/** The button that sends a form. */
+export const submit = (text) => h("button.button.primary", { type: "submit" }, text)
+
+/** A section with a title, and what is beside that. */
+export const card = (title, head, ...children) =>
+  h("section.card", { label: title }, h("div.card-head", h("h3", title), head), ...children)
+
+/** Shows a dialog; when it is closed, it is gone. */
+export function openDialog(label, ...children) {
+  const dialog = h("dialog.dialog", { label, onclose: () => dialog.remove() }, ...children)
+  document.body.append(dialog)
+  dialog.showModal()
+  return dialog
+}
+
 /** Asks a question; resolves to whether the answer was yes. */
 export function confirm(title, text, yes) {
   return new Promise((resolve) => {
-    const dialog = h("dialog", { class: "dialog", "aria-label": title, onclose() { resolve(false); dialog.remove() } },
-      h("h2", null, title), h("p", null, text),
-      h("div", { class: "actions" },
-        button(null, "", () => dialog.close(), { text: "Cancel" }),
-        button(null, "", () => { resolve(true); dialog.close() }, { text: yes, class: "danger" })))
-    document.body.append(dialog)
-    dialog.showModal()
+    const dialog = openDialog(title, h("h2", title), h("p", text),
+      h("div.actions",
+        push("Cancel", () => dialog.close()),
+        push(yes, () => { resolve(true); dialog.close() }, "danger")))
+    dialog.addEventListener("close", () => resolve(false))
   })
 }
 

@@ -10,19 +10,19 @@ const examples = {
   formula: ['properties["kitchen/temperature"] * 1.8 + 32.0', 'properties[?"grid/power"].orValue(0) > 2000'],
 }
 
-export class ExpressionsView {
+export default class ExpressionsView {
   #kind = "where"
   #number = 0
 
   constructor() {
-    this.text = h("textarea", { rows: 4, spellcheck: false, "aria-label": "Expression", oninput: () => this.#changed() })
+    this.text = h("textarea", { rows: 4, spellcheck: false, label: "Expression", oninput: () => this.#changed() })
     this.match = line({ value: "**", oninput: () => this.#changed() })
     this.matchField = field("Try it on", this.match, "a pattern of paths")
     this.tabs = segments("What it is", [["Filter", "where"], ["Formula", "formula"]], "where", (name) => this.#as(name))
-    this.samples = h("div", { class: "legend" })
-    this.verdict = h("section", { class: "card verdict", "aria-label": "What the server makes of it", "aria-live": "polite" })
-    this.element = h("div", { class: "page is-double" }, h("h2", null, "Expressions"),
-      h("section", { class: "card form", "aria-label": "The expression" }, h("div", { class: "card-head" }, h("h3", null, "Expression"),
+    this.samples = h("div.legend")
+    this.verdict = h("section.card.verdict", { label: "What the server makes of it", "aria-live": "polite" })
+    this.element = h("div.page.is-double", h("h2", "Expressions"),
+      h("section.card.form", { label: "The expression" }, h("div.card-head", h("h3", "Expression"),
         this.tabs), this.text, this.samples, this.matchField), this.verdict)
     this.text.value = examples.where[0]
     this.#as("where")
@@ -35,7 +35,7 @@ export class ExpressionsView {
     const isNew = name !== this.#kind
     this.#kind = name
     this.matchField.hidden = name === "formula"
-    replace(this.samples, ...examples[name].map((text) => h("button", { class: "chip", type: "button", onclick: () => {
+    replace(this.samples, ...examples[name].map((text) => h("button.chip", { type: "button", onclick: () => {
       this.text.value = text
       this.#explain()
     } }, text)))
@@ -50,7 +50,7 @@ export class ExpressionsView {
   async #explain() {
     const text = this.text.value
     const number = (this.#number += 1)
-    if (!text.trim()) return replace(this.verdict, h("p", { class: "muted" }, "Nothing yet."))
+    if (!text.trim()) return replace(this.verdict, h("p.muted", "Nothing yet."))
     const match = this.match.value.trim() || "**"
     try {
       const answer = await json("expressions/explain", { method: "POST",
@@ -59,43 +59,43 @@ export class ExpressionsView {
       replace(this.verdict, ...(answer.valid ? this.#valid(answer) : this.#invalid(answer)))
       if (answer.valid && this.#kind === "where" && answer.properties?.matching > 0) this.#find(text, match, number)
     } catch (problem) {
-      if (number === this.#number) replace(this.verdict, h("p", { class: "problem" }, problem.message))
+      if (number === this.#number) replace(this.verdict, h("p.problem", problem.message))
     }
   }
 
   #invalid({ detail, text }) {
-    return [h("div", { class: "line" }, h("h3", null, "It is wrong"), h("span", { class: "tag is-bad" }, "not valid")),
-      h("pre", { class: "mistake" }, text ? `${detail}\n\n${text}` : detail)]
+    return [h("div.line", h("h3", "It is wrong"), h("span.tag.is-bad", "not valid")),
+      h("pre.mistake", text ? `${detail}\n\n${text}` : detail)]
   }
 
   #valid(answer) {
     const { type, cost, kind: what, indexed, properties, warnings, variables, inputs, value, failure } = answer
-    const row = (name, ...values) => h("div", null, h("dt", null, name), h("dd", null, ...values))
+    const row = (name, ...values) => h("div", h("dt", name), h("dd", ...values))
     const kinds = { state: "a state: who stops matching is told to have left", transition: "a transition: single changes",
       formula: "the value of a computed property" }
     return [
-      h("div", { class: "line" }, h("h3", null, "It is right"), h("span", { class: "tag is-good" }, type)),
-      h("dl", { class: "meta" }, row("Describes", kinds[what] ?? what), row("Costs up to", `${count(cost)} steps`),
+      h("div.line", h("h3", "It is right"), h("span.tag.is-good", type)),
+      h("dl.meta", row("Describes", kinds[what] ?? what), row("Costs up to", `${count(cost)} steps`),
         variables?.length > 0 && row("Uses", variables.join(", "))),
-      indexed?.length > 0 && h("p", null, h("span", { class: "tag is-good" }, "indexed"), " ",
-        h("span", { class: "mono" }, indexed.join(", ")), h("span", { class: "muted" }, ": other changes cost nothing")),
-      ...(warnings ?? []).map(({ detail, text }) => h("pre", { class: "hint mono" }, `${detail}\n${text}`)),
-      properties && h("p", null, h("b", null, count(properties.matching)), ` of ${count(properties.examined)}`,
+      indexed?.length > 0 && h("p", h("span.tag.is-good", "indexed"), " ",
+        h("span.mono", indexed.join(", ")), h("span.muted", ": other changes cost nothing")),
+      ...(warnings ?? []).map(({ detail, text }) => h("pre.hint.mono", `${detail}\n${text}`)),
+      properties && h("p", h("b", count(properties.matching)), ` of ${count(properties.examined)}`,
         properties.all ? "" : " that were looked at", " match",
-        properties.failed > 0 && h("span", { class: "problem" }, `; it fails on ${count(properties.failed)}`)),
-      properties?.failure && h("pre", { class: "mistake" }, properties.failure),
-      inputs && h("p", null, "Reads ", ...inputs.flatMap((path, index) => [index > 0 && ", ",
-        h("a", { class: "mono", href: `#/properties/${encoded(path)}` }, path)])),
-      value !== undefined && h("p", null, "Is now ", h("b", { class: `mono kind-${kind(value)}` }, preview(value))),
-      failure && h("pre", { class: "mistake" }, failure),
-      this.results = h("ul", { class: "inputs" }),
+        properties.failed > 0 && h("span.problem", `; it fails on ${count(properties.failed)}`)),
+      properties?.failure && h("pre.mistake", properties.failure),
+      inputs && h("p", "Reads ", ...inputs.flatMap((path, index) => [index > 0 && ", ",
+        h("a.mono", { href: `#/properties/${encoded(path)}` }, path)])),
+      value !== undefined && h("p", "Is now ", h("b", { class: `mono kind-${kind(value)}` }, preview(value))),
+      failure && h("pre.mistake", failure),
+      this.results = h("ul.inputs"),
     ].filter(Boolean)
   }
 
   async #find(where, match, number) {
     const page = await json(`properties${query({ where, match, limit: 12 })}`).catch(() => null)
     if (!page || number !== this.#number) return
-    replace(this.results, ...page.properties.map(({ path, value }) => h("li", null,
+    replace(this.results, ...page.properties.map(({ path, value }) => h("li",
       h("a", { href: `#/properties/${encoded(path)}` }, path), " ", h("span", { class: `kind-${kind(value)}` }, preview(value)))))
   }
 }

@@ -25,44 +25,67 @@ class Node {
 export class Levels {
   root = new Node("", null)
   onchange = () => {}
+  #late = new Set()
 
   constructor() {
     this.root.isFolder = this.root.isOpen = true
   }
 
   /** Asks for more of what is directly below a node. */
-  load(node) {
-    node.loading ??= this.#load(node).catch((problem) => { node.problem = problem }).finally(() => {
+  load(node) { return node.loading ?? this.#begin(node, this.#load(node)) }
+
+  /** Asks again for all that is known: what is gone was not told. */
+  async reload(node = this.root) {
+    await node.loading
+    await this.#begin(node, this.#load(node, true))
+    for (const child of node.children ?? []) {
+      if (child.isOpen && child.children) this.reload(child)
+      else [child.children, child.names] = [null, new Map()]
+    }
+  }
+
+  #begin(node, loading) {
+    node.loading = loading.catch((problem) => { node.problem = problem }).finally(() => {
       node.loading = null
       this.onchange()
     })
     return node.loading
   }
 
-  async #load(node) {
+  async #load(node, isAnew) {
     node.problem = null
     const match = node.path ? `${node.path}/**` : "**"
-    const page = await json(`properties${query({ match, depth: node.depth + 1, fields: "path,revision",
-      limit: pageSize, after: node.next })}`)
-    node.children ??= []
-    for (const { path, more, revision, computed, expires } of page.properties) {
-      if (path === node.path) continue
-      const child = this.#child(node, path)
-      // Without a revision it stands for what is below it alone.
-      child.isProperty ||= revision !== undefined
-      child.isFolder ||= more === true
-      child.isComputed = computed !== undefined
-      child.expires = expires
+    // What comes and goes while the page is under way may be newer than the page, and is told again after it.
+    const late = []
+    this.#late.add(late)
+    const isFirst = isAnew || !node.children
+    try {
+      const page = await json(`properties${query({ match, depth: node.depth + 1, fields: "path,revision",
+        limit: pageSize, after: isFirst ? undefined : node.next })}`)
+      const known = node.names
+      if (isFirst) [node.children, node.names] = [[], new Map()]
+      for (const { path, more, revision, computed, expires } of page.properties) {
+        if (path === node.path) continue
+        const child = this.#child(node, path, known)
+        // Without a revision it stands for what is below it alone.
+        child.isProperty = revision !== undefined
+        child.isFolder = more === true
+        child.isComputed = computed !== undefined
+        child.expires = expires
+      }
+      node.next = page.next
+      if (node.children.length === 0 && !node.next) node.isFolder = node === this.root
+    } finally {
+      this.#late.delete(late)
+      for (const event of late) this.#take(...event)
     }
-    node.next = page.next
-    if (node.children.length === 0 && !node.next) node.isFolder = node === this.root
   }
 
-  #child(node, path) {
+  #child(node, path, known = node.names) {
     const name = path.slice(node.path ? node.path.length + 1 : 0)
     let child = node.names.get(name)
     if (child) return child
-    child = new Node(path, node)
+    child = known.get(name) ?? new Node(path, node)
     node.names.set(name, child)
     const list = node.children
     let [low, high] = [0, list.length]
@@ -76,8 +99,19 @@ export class Levels {
     return child
   }
 
-  /** A property has come to be; what is not open is asked for when it is opened. */
-  add(path) {
+  /** A property has come to be, or is gone. */
+  take(path, isThere) {
+    for (const late of this.#late) late.push([path, isThere])
+    this.#take(path, isThere)
+  }
+
+  #take(path, isThere) {
+    if (isThere) this.#add(path)
+    else this.#remove(path)
+  }
+
+  /** What is not open is asked for when it is opened. */
+  #add(path) {
     let node = this.root
     const names = path.split("/")
     for (const [index, name] of names.entries()) {
@@ -91,7 +125,7 @@ export class Levels {
     node.isProperty = true
   }
 
-  remove(path) {
+  #remove(path) {
     let node = this.root
     for (const name of path.split("/")) {
       node = node.names.get(name)

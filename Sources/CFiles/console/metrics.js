@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The readings of GET /metrics that this page has made, and rates between them.
-import { ask } from "./api.js"
+import { ask, isRefusal } from "./api.js"
 
 const kept = 3600_000
 const slow = 10_000
@@ -22,7 +22,12 @@ export class History {
     this.#timer = setTimeout(() => this.#read(), (this.readings.at(-1)?.time ?? 0) + this.#delay - Date.now())
   }
 
-  #delay
+  stop() {
+    clearTimeout(this.#timer)
+    this.#delay = 0
+  }
+
+  #delay = 0
   #isReading = false
 
   async #read() {
@@ -37,13 +42,13 @@ export class History {
         while (this.readings[0].time < Date.now() - kept) this.readings.shift()
       } catch (problem) {
         this.problem = problem.status === 404 ? "this server tells no metrics." : problem.message
-        isTold = ![401, 403, 404].includes(problem.status)
+        isTold = !isRefusal(problem) && problem.status !== 404
       }
       this.onreading()
     }
     this.#isReading = false
     clearTimeout(this.#timer)
-    if (isTold) this.#timer = setTimeout(() => this.#read(), this.#delay)
+    if (isTold && this.#delay > 0) this.#timer = setTimeout(() => this.#read(), this.#delay)
   }
 
   latest(name) { return this.readings.length > 0 ? sum(this.readings.at(-1), name) : null }

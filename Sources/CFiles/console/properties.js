@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The properties: as a tree, or those that a pattern and a filter find. What is in sight is subscribed to, and no more.
 import { ask, encoded, json, live, query } from "./api.js"
-import { button, count, field, h, line, replace, settled } from "./dom.js"
+import { button, count, field, h, line, openDialog, push, replace, settled, submit } from "./dom.js"
 import { Levels } from "./levels.js"
 import { PropertyPane } from "./property.js"
 import { Rows } from "./rows.js"
@@ -12,6 +12,7 @@ const blockSize = 24
 /** Changes per second and row that a person can still read. */
 const rate = 4
 const found = 200
+const keptValues = 5000
 
 /** The values of the rows in sight, in blocks, so that scrolling gives up and begins few subscriptions. */
 class Sight {
@@ -20,18 +21,22 @@ class Sight {
 
   constructor(changed) { this.changed = changed }
 
-  look = settled(90, (paths) => {
+  look = settled(90, (rows, first, end) => {
     const wanted = new Map()
-    for (let index = 0; index < paths.length; index += blockSize) {
-      const block = paths.slice(index, index + blockSize)
-      wanted.set(block.join("\n"), block)
+    // From multiples on, so that a block stays what it is while it is scrolled through.
+    for (let index = first - (first % blockSize); index < end; index += blockSize) {
+      const block = rows.slice(index, index + blockSize).flatMap(({ path }) => path ?? [])
+      if (block.length > 0) wanted.set(block.join("\n"), block)
     }
     for (const [key, watch] of this.#blocks) {
       if (wanted.has(key)) continue
       watch.cancel()
       this.#blocks.delete(key)
     }
-    if (this.values.size > 5000) this.values.clear()
+    if (wanted.size > 0 && this.values.size > keptValues) {
+      const inSight = new Set([...wanted.values()].flat())
+      for (const path of this.values.keys()) if (!inSight.has(path)) this.values.delete(path)
+    }
     for (const [key, block] of wanted) {
       if (this.#blocks.has(key)) continue
       const watch = live().watch(block, { maxRate: rate, mode: "latest", oldValue: false,
@@ -48,14 +53,13 @@ class Sight {
   })
 
   stop() {
-    this.look([])
+    this.look([], 0, 0)
     for (const watch of this.#blocks.values()) watch.cancel()
     this.#blocks.clear()
   }
 }
 
-export class PropertiesView {
-  title = "Properties"
+export default class PropertiesView {
   #levels = new Levels()
   #results = null
   #structure = null
@@ -69,16 +73,16 @@ export class PropertiesView {
       act: (row, key, event) => this.#act(row, key, event),
     })
     this.pattern = line({ type: "search", placeholder: "Pattern: kitchen/**",
-      "aria-label": "Pattern of paths", oninput: () => this.#changed() })
+      label: "Pattern of paths", oninput: () => this.#changed() })
     this.where = line({ type: "search", placeholder: "Filter: value > 21.0",
-      "aria-label": "Filter by an expression", oninput: () => this.#changed() })
-    this.mistake = h("pre", { class: "mistake", role: "alert", hidden: true })
-    this.summary = h("p", { class: "summary", role: "status" })
-    this.pane = h("section", { class: "pane", "aria-label": "Property" })
-    this.element = h("div", { class: "split" },
-      h("section", { class: "list", "aria-label": "Tree of properties" },
-        h("div", { class: "searches" }, this.pattern, this.where,
-          button("plus", "New property", () => this.#make(), { class: "primary" })),
+      label: "Filter by an expression", oninput: () => this.#changed() })
+    this.mistake = h("pre.mistake", { role: "alert" })
+    this.summary = h("p.summary", { role: "status" })
+    this.pane = h("section.pane", { label: "Property" })
+    this.element = h("div.split",
+      h("section.list", { label: "Tree of properties" },
+        h("div.searches", this.pattern, this.where,
+          button("plus", "New property", () => this.#make(), "primary")),
         this.mistake, this.summary, this.rows.element),
       this.pane)
     this.#levels.onchange = () => this.#show()
@@ -116,19 +120,22 @@ export class PropertiesView {
   }
 
   #nothing() {
-    return h("div", { class: "empty" }, h("p", null, "Choose a property to see its value, its history and who watches it."),
-      h("p", { class: "muted" }, "Arrow keys walk through the tree, Enter opens."))
+    return h("div.empty", h("p", "Choose a property to see its value, its history and who watches it."),
+      h("p.muted", "Arrow keys walk through the tree, Enter opens."))
   }
 
   async #begin() {
     // Only what comes and goes is told of the whole store; values come for the rows in sight.
     this.#structure = live().watch("**", { where: 'oldValue == null || op != "set"', initial: false, oldValue: false,
-      fields: ["path"], mode: "latest", maxRate: 2 })
-    this.#structure.subscribe((_, changes) => {
+      values: false, fields: ["path"], mode: "latest", maxRate: 2 })
+    let resets = 0
+    this.#structure.subscribe((watch, changes) => {
       for (const { path, type } of changes) {
-        if (type === "didSet") this.#levels.add(path)
-        else this.#levels.remove(path)
+        this.#levels.take(path, type === "didSet")
+        if (type !== "didSet") this.sight.values.delete(path)
       }
+      if (watch.resets > resets) this.#levels.reload()
+      resets = watch.resets
       if (changes.length > 0) this.#show()
     })
     await this.#structure.ready.catch(() => {})
@@ -156,7 +163,7 @@ export class PropertiesView {
     const [match, where] = [this.pattern.value.trim(), this.where.value.trim()]
     const search = (this.#search += 1)
     this.#results?.watch?.cancel()
-    this.mistake.hidden = true
+    this.mistake.textContent = ""
     if (!match && !where) {
       this.#results = null
       return this.#show()
@@ -181,7 +188,6 @@ export class PropertiesView {
 
   #mistaken(text) {
     this.mistake.textContent = text
-    this.mistake.hidden = false
     this.#results = { paths: [], isWhole: true }
     this.#show()
   }
@@ -232,14 +238,15 @@ export class PropertiesView {
       const isEmpty = children?.length === 0 && next === undefined
       this.summary.textContent = isEmpty ? "There is nothing yet. Make a property, or set one from a program." : ""
     }
-    this.summary.hidden = !this.summary.textContent
   }
 
   #seen(first, end) {
-    const rows = this.rows.rows.slice(first, end)
-    this.sight.look(this.#results?.isLive ? [] : rows.filter((row) => row.path !== undefined).map((row) => row.path))
-    for (const row of rows) if (row.isMore && !row.node.loading) this.#levels.load(row.node)
-    if (this.#results && end >= this.rows.rows.length && this.#results.next !== undefined) this.#moreResults(this.#results)
+    const { rows } = this.rows
+    // Those that are found live have a subscription of their own.
+    if (this.#results?.isLive) this.sight.look([], 0, 0)
+    else this.sight.look(rows, first, end)
+    for (const row of rows.slice(first, end)) if (row.isMore && !row.node.loading) this.#levels.load(row.node)
+    if (this.#results && end >= rows.length && this.#results.next !== undefined) this.#moreResults(this.#results)
   }
 
   #fill(element, row, index) {
@@ -304,7 +311,7 @@ export class PropertiesView {
     const text = h("textarea", { rows: 5, spellcheck: false, placeholder: "21.5" })
     const isFormula = h("input", { type: "checkbox" })
     const ttl = line({ placeholder: "none", size: 8 })
-    const problem = h("p", { class: "problem", role: "alert", hidden: true })
+    const problem = h("p.problem", { role: "alert" })
     const save = async (event) => {
       event.preventDefault()
       try {
@@ -314,28 +321,24 @@ export class PropertiesView {
         dialog.close()
         this.#go(path.value.trim())
       } catch (refusal) {
-        problem.hidden = false
         problem.textContent = refusal.code === "precondition_failed" ? "There is a property at this path already."
           : refusal.message
       }
     }
-    const dialog = h("dialog", { class: "dialog", "aria-label": "New property", onclose: () => dialog.remove() },
-      h("form", { onsubmit: save }, h("h2", null, "New property"), field("Path", path),
-        field("Value", text, "JSON: a number, true, \"text\", a list, an object"),
-        h("div", { class: "line" }, field("Time to live", ttl, "60s, 5m, 2h"),
-          h("label", { class: "check" }, isFormula, "computed by a formula")),
-        problem,
-        h("div", { class: "actions" }, button(null, "", () => dialog.close(), { text: "Cancel" }),
-          h("button", { class: "button primary", type: "submit" }, "Create"))))
-    document.body.append(dialog)
-    dialog.showModal()
+    const dialog = openDialog("New property", h("form", { onsubmit: save }, h("h2", "New property"), field("Path", path),
+      field("Value", text, "JSON: a number, true, \"text\", a list, an object"),
+      h("div.line", field("Time to live", ttl, "60s, 5m, 2h"),
+        h("label.check", isFormula, "computed by a formula")),
+      problem,
+      h("div.actions", push("Cancel", () => dialog.close()),
+        submit("Create"))))
     path.focus()
   }
 }
 
 function makeRow() {
-  return h("div", { class: "row" }, h("span", { class: "row-chevron" }), h("span", { class: "row-name" }),
-    h("span", { class: "row-mark" }), h("span", { class: "row-value" }))
+  return h("div.row", h("span.row-chevron"), h("span.row-name"),
+    h("span.row-mark"), h("span.row-value"))
 }
 
 function flash(element) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // One property: its value, what it is made of, how it has changed, and how others get at it.
-import { ask, encoded, json, live, query } from "./api.js"
+import { ask, encoded, isRefusal, json, live, poll, query } from "./api.js"
 import { Chart, chip } from "./chart.js"
 import {
-  ago, button, clock, complain, confirm, copy, count, field, h, icon, line, replace, segments, table, tell, throttled, until,
+  ago, button, card, clock, complain, confirm, copy, count, field, h, icon, line, push, replace, segments, table, tell,
+  throttled, until,
 } from "./dom.js"
 import { snippets } from "./snippets.js"
 import { kind, numbers, part, pretty, preview, sizeOf, tree } from "./values.js"
@@ -21,46 +22,44 @@ export class PropertyPane {
   #changes = []
   #series = new Map()
   #seconds = 60
-  #history = null
-  #timers = []
+  #stop
+  #mayCount = true
+  #raw
   #stopped = new AbortController()
 
   constructor(path) {
     this.path = path
     const names = path.split("/")
     const title = h("h2", { tabIndex: -1 }, ...names.map((name, index) =>
-      index < names.length - 1 ? [h("span", { class: "muted" }, `${name}/`), h("wbr")] : name))
-    this.meta = h("dl", { class: "meta" })
-    this.value = h("div", { class: "value" })
+      index < names.length - 1 ? [h("span.muted", `${name}/`), h("wbr")] : name))
+    this.meta = h("dl.meta")
+    this.value = h("div.value")
     this.conflict = h("div")
     this.formula = h("div")
-    this.charts = h("section", { class: "card", hidden: true, "aria-label": "Chart" })
+    this.charts = h("section.card", { hidden: true, label: "Chart" })
     this.changes = h("tbody")
     this.tabs = segments("How the value is shown", [["Tree", false], ["Text", true]], false, (isText) => {
       this.#isText = isText
       this.#render()
     })
-    this.edits = button("edit", "", () => this.#begin(), { text: "Edit" })
-    this.element = h("article", { class: "property" },
-      h("header", null,
-        h("a", { class: "button quiet back", href: "#/properties", "aria-label": "Back to the list" }, icon("back")),
+    this.edits = push("Edit", () => this.#begin(), "", "edit")
+    this.element = h("article.property",
+      h("header",
+        h("a.button.quiet.back", { href: "#/properties", label: "Back to the list" }, icon("back")),
         title,
-        h("div", { class: "tools" }, button("copy", "Copy the path", () => copy(path), { class: "quiet" }),
-          button("trash", "Delete", () => this.#delete(), { class: "quiet" }))),
+        h("div.tools", button("copy", "Copy the path", () => copy(path), "quiet"),
+          button("trash", "Delete", () => this.#delete(), "quiet"))),
       this.meta,
-      h("section", { class: "card", "aria-label": "Value" },
-        h("div", { class: "card-head" }, h("h3", null, "Value"), this.tabs, this.edits), this.conflict, this.value),
+      card("Value", [this.tabs, this.edits], this.conflict, this.value),
       this.formula, this.charts,
-      h("section", { class: "card", "aria-label": "Changes" }, h("div", { class: "card-head" }, h("h3", null, "Changes")),
-        h("div", { class: "scroll", tabIndex: 0 }, table(["Time", "What", "Value", "Revision"], this.changes, "changes"))),
-      snippets(path, () => this.#entry?.value))
+      card("Changes", null, h("div.scroll", { tabIndex: 0 }, table(["Time", "What", "Value", "Revision"], this.changes, "changes"))),
+      snippets(path, () => this.#readAny().then(({ text }) => text ?? "null", () => "null")))
     this.#add(path, "")
-    this.#timers.push(setInterval(() => { if (!document.hidden) this.#ask() }, 5000))
     this.#load()
   }
 
   stop() {
-    for (const timer of this.#timers) clearInterval(timer)
+    this.#stop?.()
     this.#stopped.abort()
     for (const { cancel } of this.#watches.values()) cancel()
     this.chart?.stop()
@@ -75,9 +74,9 @@ export class PropertyPane {
     watch.ready.then(() => {
       if (path !== this.path) return
       if (!watch.entry(path)) this.#render()
-      this.#ask()
+      if (!this.#stopped.signal.aborted) this.#stop = poll(5000, () => this.#count())
     }, (problem) => {
-      if (path === this.path) replace(this.value, h("p", { class: "problem" }, problem.message))
+      if (path === this.path) replace(this.value, h("p.problem", problem.message))
       else complain(problem)
     })
     this.#watches.set(path, { watch, cancel: () => watch.cancel() })
@@ -96,6 +95,7 @@ export class PropertyPane {
     }
     if (path !== this.path) return this.chart?.draw()
     this.#entry = watch.entry(path) ?? null
+    if (typeof this.#entry?.value === "number") this.#askForDigits()
     this.#changes.length = Math.min(this.#changes.length, keptChanges)
     this.#show()
   }
@@ -108,18 +108,31 @@ export class PropertyPane {
     this.#draw()
   })
 
-  /** What no event tells: who watches, and a time to live that has been extended. */
-  async #ask() {
+  /** What no event tells: all digits, a time to live that has been extended, and who watches. */
+  async #ask(isCounted) {
+    const raw = await this.#read(isCounted ? "?watchers=true" : "", this.#stopped.signal)
+    this.#raw = isCounted ? raw : { ...raw, watchers: this.#raw?.watchers }
+    if (this.#isExact) this.#render()
+    this.#tell()
+  }
+
+  get #isExact() { return typeof this.#entry?.value === "number" && this.#raw?.tag === this.#tag }
+
+  async #count() {
     try {
-      const answer = await ask(`properties/${encoded(this.path)}?watchers=true`, { signal: this.#stopped.signal })
-      this.raw = await answer.text()
-      this.watchers = Number(answer.headers.get("Signal-Watchers"))
-      this.expires = answer.headers.get("Signal-Expires")
-      this.#tell()
+      await this.#ask(this.#mayCount)
     } catch (problem) {
-      if (problem.code === "forbidden") this.watchers = undefined
+      // Who may not see who watches may see the value all the same.
+      if (!isRefusal(problem) || !this.#mayCount || problem.code === "invalid_token") throw problem
+      this.#mayCount = false
+      await this.#ask()
     }
   }
+
+  /** A number has more digits than events leave of it. */
+  #askForDigits = throttled(1000, () => this.#ask().catch(() => {}))
+
+  get #tag() { return this.#entry && `"${this.#entry.cursor}"` }
 
   async #load() {
     const { signal } = this.#stopped
@@ -147,47 +160,56 @@ export class PropertyPane {
     if (this.#edit) return this.#warn()
     const entry = this.#entry
     if (!entry) {
-      return replace(this.value, h("p", { class: "muted" },
+      return replace(this.value, h("p.muted",
         this.#changes.length > 0 ? "The property is gone." : "There is no such property."))
     }
     const isScalar = entry.value === null || typeof entry.value !== "object"
     this.tabs.hidden = isScalar
     if (isScalar) {
-      const text = typeof entry.value === "string" ? entry.value : String(entry.value)
+      const text = this.#isExact ? this.#raw.text : String(entry.value)
       replace(this.value, h("output", { class: `scalar kind-${kind(entry.value)}${text.length > 24 ? " is-long" : ""}` }, text))
     } else if (this.#isText) {
       const raw = await this.#read().catch(complain)
-      if (raw && this.#isText && !this.#edit) replace(this.value, h("pre", { class: "text", tabIndex: 0 }, pretty(raw.text)))
+      if (raw && this.#isText && !this.#edit) replace(this.value, h("pre.text", { tabIndex: 0 }, pretty(raw.text)))
     } else replace(this.value, tree(entry.value, this.#open, (pointer) => this.#plot(this.path, pointer)))
   }
 
   /** The value as it is kept, with all digits, and its tag. */
-  async #read() {
-    const answer = await ask(`properties/${encoded(this.path)}`)
-    const text = await answer.text()
-    return { text, tag: answer.headers.get("ETag") }
+  async #read(options = "", signal) {
+    const answer = await ask(`properties/${encoded(this.path)}${options}`, { signal })
+    const { headers } = answer
+    const expires = headers.get("Signal-Expires")
+    return { text: await answer.text(), tag: headers.get("ETag"), watchers: headers.get("Signal-Watchers"), expires,
+      // By the server's clock.
+      left: expires && Math.max(1, Math.floor((Date.parse(expires) - Date.parse(headers.get("Date"))) / 1000)) }
+  }
+
+  /** As above; where there is no property, that is `null`. */
+  #readAny() {
+    return this.#read().catch((problem) => {
+      if (problem.code !== "not_found") throw problem
+      return { text: null, tag: null }
+    })
   }
 
   async #begin() {
-    let found = { text: "null", tag: null }
-    try {
-      found = await this.#read()
-    } catch (problem) {
-      if (problem.code !== "not_found") return complain(problem)
-    }
-    const area = h("textarea", { class: "editor", spellcheck: false, "aria-label": "Value as JSON",
-      value: pretty(found.text), rows: Math.min(24, Math.max(3, pretty(found.text).split("\n").length + 1)) })
-    const ttl = line({ placeholder: "none", size: 7 })
-    const problem = h("p", { class: "problem", role: "alert", hidden: true })
+    const found = await this.#readAny().catch(complain)
+    if (!found) return
+    const text = pretty(found.text ?? "null")
+    const area = h("textarea.editor", { spellcheck: false, label: "Value as JSON",
+      value: text, rows: Math.min(24, Math.max(3, text.split("\n").length + 1)) })
+    const ttl = line({ placeholder: "none", size: 7, value: found.left ? `${found.left}s` : "" })
+    const problem = h("p.problem", { role: "alert" })
     this.#edit = { area, ttl, problem, tag: found.tag, revision: this.#entry?.revision }
     this.edits.hidden = this.tabs.hidden = true
     area.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.#end()
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#save()
     })
-    replace(this.value, area, h("div", { class: "line" }, field("Time to live", ttl),
-      h("div", { class: "actions" }, button(null, "", () => this.#end(), { text: "Cancel" }),
-        button("check", "", () => this.#save(), { text: "Save", class: "primary" }))), problem)
+    replace(this.value, area, h("div.line", field("Time to live", ttl,
+      "From saving on; empty, it stays. A connection that holds it does so no more."),
+      h("div.actions", push("Cancel", () => this.#end()),
+        push("Save", () => this.#save(), "primary", "check"))), problem)
     area.focus()
   }
 
@@ -201,81 +223,79 @@ export class PropertyPane {
 
   #warn() {
     if (this.#entry?.revision === this.#edit.revision || this.conflict.childElementCount > 0) return
-    replace(this.conflict, h("p", { class: "hint", role: "status" },
+    replace(this.conflict, h("p.hint", { role: "status" },
       "The value has changed since you began: saving will show you both."))
   }
 
-  async #save(tag = this.#edit.tag) {
-    const { area, ttl, problem } = this.#edit
-    problem.hidden = true
+  async #save() {
+    const edit = this.#edit
+    const { area, ttl, problem, tag, isSaving } = edit
+    // Twice quickly, the second would meet what the first has saved.
+    if (isSaving) return
+    edit.isSaving = true
+    problem.textContent = ""
     try {
       await ask(`properties/${encoded(this.path)}${query({ ttl: ttl.value.trim() })}`, { method: "PUT", body: area.value,
         headers: { "Content-Type": "application/json", ...condition(tag) } })
-      this.#end()
       tell("Saved")
+      if (edit === this.#edit) this.#end()
     } catch (refusal) {
-      if (refusal.code === "precondition_failed") return this.#conflict(refusal.current, area.value)
-      problem.hidden = false
+      edit.isSaving = false
+      if (edit !== this.#edit) return complain(refusal)
+      if (refusal.code === "precondition_failed") return this.#conflict(edit).catch(complain)
       problem.textContent = refusal.message
       if (refusal.code === "bad_json" && refusal.position !== undefined) place(area, refusal.position)
     }
   }
 
   /** Somebody else was faster: both values, and nothing is overwritten without being asked for. */
-  #conflict(current, mine) {
-    const tag = current ? `"${this.#epoch}.${current.revision}"` : null
-    const theirs = current ? JSON.stringify(current.value, null, 2) : "deleted"
-    replace(this.conflict, h("div", { class: "conflict", role: "alert" },
-      h("h4", null, current ? "Somebody else has set it meanwhile" : "Somebody else has deleted it meanwhile"),
-      h("div", { class: "both" },
-        h("div", null, h("h5", null, "Now on the server", current && [" · ", ago(current.time)]), h("pre", null, theirs)),
-        h("div", null, h("h5", null, "Yours, not saved"), h("pre", null, mine))),
-      h("div", { class: "actions" },
-        button(null, "", () => this.#end(), { text: "Keep theirs" }),
-        button(null, "", () => { this.#edit.tag = tag; replace(this.conflict); this.#save() },
-          { text: "Save mine", class: "danger" }))))
+  async #conflict(edit) {
+    const { text, tag } = await this.#readAny()
+    replace(this.conflict, h("div.conflict", { role: "alert" },
+      h("h4", `Somebody else has ${tag ? "set" : "deleted"} it meanwhile`),
+      h("div.both",
+        h("div", h("h5", "Now on the server"), h("pre", tag ? pretty(text) : "deleted")),
+        h("div", h("h5", "Yours, not saved"), h("pre", edit.area.value))),
+      h("div.actions",
+        push("Keep theirs", () => this.#end()),
+        push("Save mine", () => { edit.tag = tag; replace(this.conflict); this.#save() }, "danger"))))
   }
 
-  get #epoch() { return this.#entry?.cursor.split(".")[0] ?? this.lastEpoch }
-
   async #delete() {
-    const entry = this.#entry
+    const [entry, tag] = [this.#entry, this.#tag]
     if (!entry || !(await confirm("Delete this property?", this.path, "Delete"))) return
-    this.lastEpoch = entry.cursor.split(".")[0]
+    const remove = (tag) => ask(`properties/${encoded(this.path)}`, { method: "DELETE", headers: condition(tag) })
+      .then(() => tell("Deleted"))
     try {
-      await ask(`properties/${encoded(this.path)}`, { method: "DELETE", headers: condition(`"${entry.cursor}"`) })
-      tell("Deleted")
-    } catch (refusal) {
-      if (refusal.code !== "precondition_failed") return complain(refusal)
-      const { current } = refusal
-      if (await confirm("It has changed meanwhile",
-        `You saw ${preview(entry.value)}, now it is ${preview(current?.value)}.`, "Delete it all the same")) {
-        await ask(`properties/${encoded(this.path)}`, { method: "DELETE",
-          headers: condition(`"${this.lastEpoch}.${current.revision}"`) }).then(() => tell("Deleted"), complain)
-      }
-    }
+      await remove(tag).catch(async (refusal) => {
+        if (refusal.code !== "precondition_failed") throw refusal
+        const now = await this.#read()
+        if (await confirm("It has changed meanwhile", `You saw ${preview(entry.value)}, now it is ${now.text}.`,
+          "Delete it all the same")) await remove(now.tag)
+      })
+    } catch (problem) { complain(problem) }
   }
 
   #tell() {
     const entry = this.#entry
-    const row = (name, ...values) => h("div", null, h("dt", null, name), h("dd", null, ...values))
-    const expires = entry?.expires && this.expires ? this.expires : entry?.expires ?? (entry && this.expires)
+    const row = (name, ...values) => h("div", h("dt", name), h("dd", ...values))
+    const { watchers, text, tag } = this.#raw ?? {}
+    const expires = entry && tag === this.#tag ? this.#raw.expires : entry?.expires
     replace(this.meta,
       entry && row("Changed", ago(entry.time)), entry && row("Revision", count(entry.revision)),
       expires && row("Ends in", until(expires)),
-      this.watchers !== undefined && row("Watched by", count(this.watchers)),
-      this.raw !== undefined && entry && row("Size", sizeOf(this.raw)))
+      watchers && row("Watched by", count(watchers)),
+      text !== undefined && entry && row("Size", sizeOf(text)))
   }
 
   async #showFormula({ formula, error }) {
-    const inputs = h("ul", { class: "inputs" })
-    replace(this.formula, h("section", { class: "card", "aria-label": "Formula" },
-      h("div", { class: "card-head" }, h("h3", null, "Formula")), h("pre", { class: "text", tabIndex: 0 }, formula),
-      error && h("p", { class: "problem" }, error), inputs))
+    const inputs = h("ul.inputs")
+    replace(this.formula, card("Formula", null, h("pre.text", { tabIndex: 0 }, formula),
+      error && h("p.problem", error), inputs))
     const answer = await json("expressions/explain", { method: "POST", body: { formula } }).catch(() => null)
     for (const input of answer?.inputs ?? []) {
       const value = await json(`properties/${encoded(input)}`).catch(() => undefined)
-      inputs.append(h("li", null, h("a", { href: `#/properties/${encoded(input)}` }, input), " ",
+      inputs.append(h("li", h("a", { href: `#/properties/${encoded(input)}` }, input), " ",
         h("span", { class: `kind-${kind(value)}` }, value === undefined ? "not there" : preview(value))))
     }
     this.edits.hidden = true
@@ -291,10 +311,10 @@ export class PropertyPane {
     for (const [time, value, revision, op] of this.#older) {
       if (rows.length < keptChanges && (revision ?? 0) < oldest) rows.push({ time, value, revision, what: op })
     }
-    replace(this.changes, ...rows.slice(0, 100).map(({ time, value, revision, what }) => h("tr", null,
-      h("td", null, time ? clock(time, { precise: true }) : "–"), h("td", { class: `op-${what}` }, what),
+    replace(this.changes, ...rows.slice(0, 100).map(({ time, value, revision, what }) => h("tr",
+      h("td", time ? clock(time, { precise: true }) : "–"), h("td", { class: `op-${what}` }, what),
       h("td", { class: `kind-${kind(value)} cell` }, preview(value)),
-      h("td", { class: "number" }, revision === undefined ? "–" : count(revision)))))
+      h("td.number", revision === undefined ? "–" : count(revision)))))
   }
 
   // MARK: Chart
@@ -333,21 +353,21 @@ export class PropertyPane {
     this.chart ??= new Chart({ label: `Chart of ${this.path}`,
       span: () => [Date.now() - this.#seconds * 1000, Date.now()] })
     const others = numbers(this.#entry?.value).filter((pointer) => !this.#series.has(`${this.path} ${pointer}`))
-    const add = line({ placeholder: "Add another property", "aria-label": "Add another property" })
+    const add = line({ placeholder: "Add another property", label: "Add another property" })
     const ranges = segments("Span of the chart", spans.filter(([, seconds]) => this.#hasHistory || seconds <= 600),
       this.#seconds, (seconds) => {
         this.#seconds = seconds
         this.#loadHistory()
         this.#feed()
       })
-    replace(this.charts, h("div", { class: "card-head" }, h("h3", null, "Chart"), ranges), this.chart.element,
-      h("div", { class: "legend" },
+    replace(this.charts, h("div.card-head", h("h3", "Chart"), ranges), this.chart.element,
+      h("div.legend",
         ...[...this.#series].map(([key, series], index) => chip(this.#name(series), index,
-          this.#series.size > 1 && h("button", { type: "button", "aria-label": `Remove ${this.#name(series)}`, onclick: () => {
+          this.#series.size > 1 && h("button", { type: "button", label: `Remove ${this.#name(series)}`, onclick: () => {
             this.#series.delete(key)
             this.#layOut()
           } }, "×"))),
-        ...others.slice(0, 6).map((pointer) => h("button", { type: "button", class: "chip", onclick: () =>
+        ...others.slice(0, 6).map((pointer) => h("button.chip", { type: "button", onclick: () =>
           this.#plot(this.path, pointer) }, `+ ${pointer}`)),
         h("form", { onsubmit: (event) => {
           event.preventDefault()

@@ -16,8 +16,8 @@ export class Rows {
    */
   constructor({ role, itemRole, label, make, fill, seen, act }) {
     Object.assign(this, { make, fill, seen, act, itemRole })
-    this.space = h("div", { class: "rows-space", role: "presentation" })
-    this.element = h("div", { class: "rows", role, tabIndex: 0, "aria-label": label,
+    this.space = h("div.rows-space", { role: "presentation" })
+    this.element = h("div.rows", { role, tabIndex: 0, label,
       onscroll: () => this.refresh(), onkeydown: (event) => this.#press(event) }, this.space)
     this.#observer = new ResizeObserver(() => this.refresh())
     this.#observer.observe(this.element)

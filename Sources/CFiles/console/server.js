@@ -1,62 +1,59 @@
 // SPDX-License-Identifier: MIT
 // The server: what it is, how busy it is, and with which settings. Rates are those of GET /metrics, between two readings.
-import { json } from "./api.js"
+import { json, poll } from "./api.js"
 import { Chart, chip } from "./chart.js"
-import { ago, bytes, count, duration, h, line, replace, segments, short, table } from "./dom.js"
+import { ago, bytes, card, count, duration, h, line, replace, segments, short, table } from "./dom.js"
 import { History } from "./metrics.js"
 
 const spans = [["5 min", 300], ["1 h", 3600]]
 
-export class ServerView {
+export default class ServerView {
   #seconds = 300
-  #timer
+  #stop
   #charts = []
 
   constructor() {
-    this.tiles = h("dl", { class: "tiles" })
-    this.note = h("p", { class: "muted", hidden: true })
+    this.tiles = h("dl.tiles")
+    this.note = h("p.muted", { hidden: true })
     this.ranges = segments("Span of the charts", spans, 300, (seconds) => {
       this.#seconds = seconds
       this.#draw()
     })
-    this.charts = h("div", { class: "charts" })
-    this.find = line({ type: "search", placeholder: "Find a setting", "aria-label": "Find a setting",
+    this.charts = h("div.charts")
+    this.find = line({ type: "search", placeholder: "Find a setting", label: "Find a setting",
       oninput: () => this.#showSettings() })
     this.changed = h("input", { type: "checkbox", onchange: () => this.#showSettings() })
     this.settings = h("tbody")
-    this.element = h("div", { class: "page" }, h("h2", null, "Server"), this.tiles,
-      h("div", { class: "line" }, this.note, h("span", { class: "grow" }), this.ranges), this.charts,
-      h("section", { class: "card", "aria-label": "Settings" },
-        h("div", { class: "card-head" }, h("h3", null, "Settings"), this.find,
-          h("label", { class: "check" }, this.changed, "only those that were set")),
-        h("div", { class: "wide-table", tabIndex: 0 }, table(["Setting", "Value", "Source"], this.settings))))
+    this.element = h("div.page", h("h2", "Server"), this.tiles,
+      h("div.line", this.note, h("span.grow"), this.ranges), this.charts,
+      card("Settings", [this.find, h("label.check", this.changed, "only those that were set")],
+        h("div.wide-table", { tabIndex: 0 }, table(["Setting", "Value", "Source"], this.settings))))
   }
 
   open() {
-    if (this.#timer) return
+    if (this.#stop) return
     History.shared.onreading = () => this.#draw()
     History.shared.quicken(true)
-    this.#timer = setInterval(() => { if (!document.hidden) this.#load() }, 2000)
-    this.#load()
+    this.#stop = poll(2000, () => this.#load())
     this.#loadSettings()
     this.#makeCharts()
   }
 
   close() {
-    clearInterval(this.#timer)
+    this.#stop()
     History.shared.quicken(false)
     for (const { chart } of this.#charts) chart.stop()
   }
 
   async #load() {
-    const state = await json("server").catch((problem) => ({ problem }))
-    if (state.problem) {
-      return replace(this.tiles, h("div", { class: "tile" }, h("dt", null, "Not told"), h("dd", null,
-        h("small", null, state.problem.message))))
-    }
+    const state = await json("server").catch((problem) => {
+      replace(this.tiles, h("div.tile", h("dt", "Not told"), h("dd",
+        h("small", problem.message))))
+      throw problem
+    })
     const now = History.shared
-    const tile = (name, value, note) => h("div", { class: "tile" }, h("dt", null, name), h("dd", null, value,
-      note && h("small", null, note)))
+    const tile = (name, value, note) => h("div.tile", h("dt", name), h("dd", value,
+      note && h("small", note)))
     const rate = (title, name, note) => now.rate(name) !== null && tile(title, `${short(now.rate(name))}\u2009/s`, note)
     const delay = (share) => now.quantile("signal_delivery_delay_seconds", share, duration)
     replace(this.tiles,
@@ -78,8 +75,8 @@ export class ServerView {
       const chart = new Chart({ label: title, height: 170, format, isLive: false,
         span: () => [Date.now() - this.#seconds * 1000, Date.now()] })
       this.#charts.push({ chart, list })
-      this.charts.append(h("section", { class: "card", "aria-label": title }, h("h3", null, title), chart.element,
-        list.length > 1 && h("div", { class: "legend" }, list.map(([label], index) => chip(label, index)))))
+      this.charts.append(h("section.card", { label: title }, h("h3", title), chart.element,
+        list.length > 1 && h("div.legend", list.map(([label], index) => chip(label, index)))))
     }
     const rate = (name) => (history) => history.rates(name)
     const quantile = (name, share) => (history) => history.quantiles(name, share)
@@ -119,16 +116,16 @@ export class ServerView {
   }
 
   #showSettings() {
-    if (this.settingsProblem) return replace(this.settings, h("tr", null, h("td", { colSpan: 3, class: "problem" },
+    if (this.settingsProblem) return replace(this.settings, h("tr", h("td.problem", { colSpan: 3 },
       this.settingsProblem.message)))
     const wanted = this.find.value.trim().toLowerCase()
     const list = (this.all ?? []).filter(({ name, value, summary, source }) => (!this.changed.checked || source !== "default")
       && `${name} ${value} ${summary}`.toLowerCase().includes(wanted))
     replace(this.settings, ...(list.length === 0
-      ? [h("tr", null, h("td", { colSpan: 3, class: "muted" }, this.all?.length === 0 ? "This program tells none." : "None is like that."))]
-      : list.map(({ name, value, source, summary, pending }) => h("tr", null,
-        h("td", null, h("div", { class: "mono" }, name), h("div", { class: "muted" }, summary)),
-        h("td", { class: "mono" }, value, pending && h("div", { class: "hint" }, `from the next start on: ${pending}`)),
-        h("td", null, h("span", { class: `tag${source === "default" ? "" : " is-good"}` }, source))))))
+      ? [h("tr", h("td.muted", { colSpan: 3 }, this.all?.length === 0 ? "This program tells none." : "None is like that."))]
+      : list.map(({ name, value, source, summary, pending }) => h("tr",
+        h("td", h("div.mono", name), h("div.muted", summary)),
+        h("td.mono", value, pending && h("div.hint", `from the next start on: ${pending}`)),
+        h("td", h("span", { class: `tag${source === "default" ? "" : " is-good"}` }, source))))))
   }
 }

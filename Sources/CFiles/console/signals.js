@@ -1,56 +1,53 @@
 // SPDX-License-Identifier: MIT
 // Signals as they are sent, and timers, which send them.
-import { ask, encoded, json, live } from "./api.js"
+import { ask, encoded, json, live, poll } from "./api.js"
 import {
-  button, clock, complain, confirm, count, field, h, line, replace, settled, table, tell, throttled, until,
+  button, card, clock, complain, confirm, count, field, h, line, push, replace, settled, submit, table, tell, throttled, until,
 } from "./dom.js"
 import { preview } from "./values.js"
 
 const kept = 300
 
-export class SignalsView {
+export default class SignalsView {
   #messages = []
   #isPaused = false
   #feed = null
-  #timer
+  #stop
   #number = 0
 
   constructor() {
-    this.pattern = line({ type: "search", value: "**", "aria-label": "Pattern of signals",
+    this.pattern = line({ type: "search", value: "**", label: "Pattern of signals",
       oninput: settled(300, () => this.#listen()) })
     this.where = line({ type: "search", placeholder: "message.floor > 2",
-      "aria-label": "Filter of messages", oninput: settled(300, () => this.#listen()) })
-    this.problem = h("pre", { class: "mistake", role: "alert", hidden: true })
-    this.list = h("ol", { class: "stream", tabIndex: 0, "aria-label": "Messages, newest first" })
-    this.note = h("span", { class: "muted" })
-    this.pause = button("pause", "", () => this.#hold(), { text: "Pause" })
+      label: "Filter of messages", oninput: settled(300, () => this.#listen()) })
+    this.problem = h("pre.mistake", { role: "alert" })
+    this.list = h("ol.stream", { tabIndex: 0, label: "Messages, newest first" })
+    this.note = h("span.muted")
+    this.pause = push("Pause", () => this.#hold(), "", "pause")
     this.timers = h("tbody")
-    this.element = h("div", { class: "page is-double" }, h("h2", null, "Signals and timers"),
-      h("section", { class: "card", "aria-label": "Messages" },
-        h("div", { class: "card-head" }, h("h3", null, "Messages"), this.note, this.pause,
-          button("close", "", () => { this.#messages = []; this.#show() }, { text: "Clear" })),
-        h("div", { class: "line" }, field("Pattern", this.pattern), field("Filter", this.where)), this.problem,
-        this.list),
-      h("div", { class: "stack" }, this.#sendForm(), this.#timerForm()),
-      h("section", { class: "card is-wide", "aria-label": "Timers" }, h("div", { class: "card-head" }, h("h3", null, "Timers")),
-        h("div", { class: "wide-table", tabIndex: 0 }, table(["Path", "When", "Fires in", "Message", ""], this.timers))))
+    this.element = h("div.page.is-double", h("h2", "Signals and timers"),
+      card("Messages", [this.note, this.pause,
+        push("Clear", () => { this.#messages = []; this.#show() }, "", "close")],
+      h("div.line", field("Pattern", this.pattern), field("Filter", this.where)), this.problem, this.list),
+      h("div.stack", this.#sendForm(), this.#timerForm()),
+      h("section.card.is-wide", { label: "Timers" }, h("div.card-head", h("h3", "Timers")),
+        h("div.wide-table", { tabIndex: 0 }, table(["Path", "When", "Fires in", "Message", ""], this.timers))))
   }
 
   open() {
     if (!this.#feed) this.#listen()
     this.#show()
-    this.#timer ??= setInterval(() => { if (!document.hidden) this.#load() }, 3000)
-    this.#load()
+    this.#stop ??= poll(3000, () => this.#load())
   }
 
   close() {
-    clearInterval(this.#timer)
+    this.#stop()
     this.#feed?.cancel()
   }
 
   #listen() {
     this.#feed?.cancel()
-    this.problem.hidden = true
+    this.problem.textContent = ""
     const feed = live().listen(this.pattern.value.trim() || "**", { where: this.where.value.trim() || undefined })
     this.#feed = feed
     feed.subscribe((message) => {
@@ -61,9 +58,7 @@ export class SignalsView {
       this.#show()
     })
     feed.ready.catch((problem) => {
-      if (feed !== this.#feed) return
-      this.problem.hidden = false
-      this.problem.textContent = problem.message
+      if (feed === this.#feed) this.problem.textContent = problem.message
     })
   }
 
@@ -76,69 +71,67 @@ export class SignalsView {
   #show = throttled(150, () => {
     this.note.textContent = this.#number > 0 ? `${count(this.#number)} since this page was opened` : ""
     if (this.#isPaused && this.list.childElementCount > 0) return
-    const empty = h("li", null, h("span", { class: "muted" }, "Nothing has been sent yet."))
+    const empty = h("li", h("span.muted", "Nothing has been sent yet."))
     replace(this.list, this.#messages.length === 0 ? empty : this.#messages.map(({ path, message, time, remembered }) =>
-      h("li", null, h("span", { class: "muted" }, clock(time, { precise: true })),
-        h("b", null, path, remembered && [" ", h("span", { class: "tag" }, "kept")]),
-        h("span", null, preview(message)))))
+      h("li", h("span.muted", clock(time, { precise: true })),
+        h("b", path, remembered && [" ", h("span.tag", "kept")]),
+        h("span", preview(message)))))
   })
 
   #sendForm() {
     const path = line({ required: true, placeholder: "doorbell/front" })
     const message = h("textarea", { rows: 2, placeholder: "null", spellcheck: false })
     const isKept = h("input", { type: "checkbox" })
-    return h("form", { class: "card form", "aria-label": "Send a message", onsubmit: async (event) => {
+    return h("form.card.form", { label: "Send a message", onsubmit: async (event) => {
       event.preventDefault()
       try {
         await ask(`signals/${encoded(path.value.trim())}${isKept.checked ? "?remember=true" : ""}`,
           { method: "POST", body: message.value.trim() })
         tell("Sent")
       } catch (problem) { complain(problem) }
-    } }, h("h3", null, "Send a message"), field("Signal", path), field("Message", message, "JSON; nothing is null"),
-      h("div", { class: "line" }, h("label", { class: "check" }, isKept, "keep it for who comes later"),
-        h("button", { class: "button primary", type: "submit" }, "Send")))
+    } }, h("h3", "Send a message"), field("Signal", path), field("Message", message, "JSON; nothing is null"),
+      h("div.line", h("label.check", isKept, "keep it for who comes later"),
+        submit("Send")))
   }
 
   #timerForm() {
     const path = line({ required: true, placeholder: "tea" })
-    const kind = h("select", null, ...[["after", "once, after"], ["every", "again and again, every"], ["at", "once, at"]]
+    const kind = h("select", ...[["after", "once, after"], ["every", "again and again, every"], ["at", "once, at"]]
       .map(([value, text]) => h("option", { value }, text)))
     const time = line({ required: true, placeholder: "10s", size: 12 })
     const message = h("textarea", { rows: 1, placeholder: "null", spellcheck: false })
     kind.addEventListener("change", () => {
       time.placeholder = kind.value === "at" ? new Date(Date.now() + 3600_000).toISOString().slice(0, 19) + "Z" : "10s"
     })
-    return h("form", { class: "card form", "aria-label": "Set a timer", onsubmit: async (event) => {
+    return h("form.card.form", { label: "Set a timer", onsubmit: async (event) => {
       event.preventDefault()
       try {
         const text = message.value.trim()
         const body = { [kind.value]: time.value.trim(), ...(text ? { message: JSON.parse(text) } : {}) }
         await ask(`timers/${encoded(path.value.trim())}`, { method: "PUT", body })
         tell("Set")
-        this.#load()
+        await this.#load()
       } catch (problem) { complain(problem) }
-    } }, h("h3", null, "Set a timer"), field("Signal", path),
-      h("div", { class: "line" }, field("When", kind), field("Time", time)), field("Message", message),
-      h("div", { class: "actions" }, h("button", { class: "button primary", type: "submit" }, "Set")))
+    } }, h("h3", "Set a timer"), field("Signal", path),
+      h("div.line", field("When", kind), field("Time", time)), field("Message", message),
+      h("div.actions", submit("Set")))
   }
 
   async #load() {
-    const answer = await json("timers?limit=200").catch((problem) => ({ problem }))
-    if (answer.problem) return
+    const answer = await json("timers?limit=200")
     const text = JSON.stringify(answer.timers)
     if (text === this.shown) return
     this.shown = text
     replace(this.timers, answer.timers.length === 0
-      ? h("tr", null, h("td", { colSpan: 5, class: "muted" }, "No timer is set."))
-      : answer.timers.map((timer) => h("tr", null, h("td", { class: "mono" }, timer.path),
-        h("td", null, timer.every ? `every ${timer.every}` : timer.after ? `once, after ${timer.after}` : `at ${clock(timer.at)}`),
-        h("td", { class: "number" }, until(timer.next)), h("td", { class: "mono" }, preview(timer.message)),
-        h("td", null, button("trash", `Remove ${timer.path}`, () => this.#remove(timer.path), { class: "quiet" })))))
+      ? h("tr", h("td.muted", { colSpan: 5 }, "No timer is set."))
+      : answer.timers.map((timer) => h("tr", h("td.mono", timer.path),
+        h("td", timer.every ? `every ${timer.every}` : timer.after ? `once, after ${timer.after}` : `at ${clock(timer.at)}`),
+        h("td.number", until(timer.next)), h("td.mono", preview(timer.message)),
+        h("td", button("trash", `Remove ${timer.path}`, () => this.#remove(timer.path), "quiet")))))
   }
 
   async #remove(path) {
     if (!(await confirm("Remove this timer?", path, "Remove"))) return
-    await ask(`timers/${encoded(path)}`, { method: "DELETE" }).catch(complain)
-    this.#load()
+    await ask(`timers/${encoded(path)}`, { method: "DELETE" }).then(() => this.#load()).catch(complain)
   }
 }

@@ -72,31 +72,31 @@ export function numbers(value, limit = 12) {
 
 /** A tree whose branches are made when they are opened. `open` is the set of open pointers, kept between two trees. */
 export function tree(value, open, pick) {
-  return h("div", { class: "json", role: "tree", "aria-label": "The value as a tree" }, branch(value, "", null, open, pick))
+  return h("div.json", { role: "tree", label: "The value as a tree" }, branch(value, "", null, open, pick))
 }
 
 function branch(value, pointer, name, open, pick) {
-  const label = name === null ? null : h("span", { class: "json-name" }, name)
+  const label = name === null ? null : h("span.json-name", name)
   if (value === null || typeof value !== "object") {
     const leaf = h("span", { class: `kind-${kind(value)}` },
       typeof value === "string" ? JSON.stringify(value) : String(value))
     const chart = typeof value === "number" && pick && pointer !== "" &&
-      h("button", { class: "link", type: "button", onclick: () => pick(pointer) }, "chart")
-    return h("div", { class: "json-line", role: "treeitem" }, label, leaf, chart)
+      h("button.link", { type: "button", onclick: () => pick(pointer) }, "chart")
+    return h("div.json-line", { role: "treeitem" }, label, leaf, chart)
   }
   const names = Object.keys(value)
   const isArray = Array.isArray(value)
   const summary = `${isArray ? "[" : "{"}${names.length === 0 ? "" : ` ${count(names.length)} `}${isArray ? "]" : "}"}`
-  const details = h("details", { class: "json-branch", open: open.has(pointer) }, h("summary", null, label,
-    h("span", { class: "json-size" }, summary)))
-  const body = h("div", { class: "json-body", role: "group" })
+  const details = h("details.json-branch", { open: open.has(pointer) }, h("summary", label,
+    h("span.json-size", summary)))
+  const body = h("div.json-body", { role: "group" })
   const fill = (from) => {
     const end = Math.min(names.length, from + most)
     for (let index = from; index < end; index += 1) {
       body.append(branch(value[names[index]], pointerOf(pointer, names[index]), names[index], open, pick))
     }
     if (end < names.length) {
-      body.append(h("button", { class: "link", type: "button", onclick(event) { event.target.remove(); fill(end) } },
+      body.append(h("button.link", { type: "button", onclick(event) { event.target.remove(); fill(end) } },
         `${count(names.length - end)} more`))
     }
   }
