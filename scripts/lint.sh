@@ -22,7 +22,8 @@ if command -v python3 >/dev/null; then
 fi
 if command -v node >/dev/null; then
   for module in Clients/javascript/*.js Clients/javascript/test/*.js Sources/CFiles/console/*.js; do
-    node --check "$module"
+    # As a module: of what it takes for a script node only looks at the beginning.
+    node --input-type=module --check <"$module"
   done
 fi
 if command -v cc >/dev/null; then
