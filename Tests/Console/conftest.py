@@ -139,7 +139,7 @@ class Console:
         self.isCut = False
         # The messages of the live protocol, as they were sent.
         self.sent = []
-        page.on("websocket", lambda socket: socket.on("framesent", self.sent.append))
+        page.on("websocket", lambda socket: socket.on("framesent", lambda text: self.sent.append(text)))
         page.on("console", self.heard)
         page.on("pageerror", lambda error: self.errors.append(f"page: {error}"))
         page.add_init_script(

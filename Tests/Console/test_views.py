@@ -360,9 +360,13 @@ def revoke(server, tmp_path, name):
     subprocess.run([SERVER, "token", "revoke", "--file", str(tmp_path / "tokens.json"), name], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("kind", ["guarded", "readable"])
-def test_a_revoked_token_is_not_sent_again(kind, request, open_console, tmp_path):
-    server = request.getfixturevalue(kind)
+@pytest.fixture(params=["guarded", "readable"])
+def either(request):
+    return request.param, request.getfixturevalue(request.param)
+
+
+def test_a_revoked_token_is_not_sent_again(either, open_console, tmp_path):
+    kind, server = either
     console = open_console(server)
     page = console.open("properties/open/a")
     if kind == "readable":

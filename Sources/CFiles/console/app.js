@@ -126,8 +126,7 @@ function askWho(reason) {
     placeholder: "sgn_… or eyJ…" })
   const isKept = h("input", { type: "checkbox" })
   const problem = h("p.problem", { role: "alert" }, reason ?? "")
-  const enter = async (event) => {
-    event.preventDefault()
+  const enter = async () => {
     const given = token.value.trim()
     try {
       // By itself first: who is signed in stays that until another token is good.

@@ -168,6 +168,9 @@ setInterval(() => {
 
 // MARK: Messages
 
+// What forms hold is sent by scripts alone.
+addEventListener("submit", (event) => event.preventDefault())
+
 const notices = h("div.notices", { role: "status", "aria-live": "polite" })
 document.body.append(notices)
 

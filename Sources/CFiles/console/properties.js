@@ -312,8 +312,7 @@ export default class PropertiesView {
     const isFormula = h("input", { type: "checkbox" })
     const ttl = line({ placeholder: "none", size: 8 })
     const problem = h("p.problem", { role: "alert" })
-    const save = async (event) => {
-      event.preventDefault()
+    const save = async () => {
       try {
         await ask(`properties/${encoded(path.value.trim())}${query({ ttl: isFormula.checked ? "" : ttl.value.trim() })}`, { method: "PUT",
           body: text.value.trim() || "null", headers: { "If-None-Match": "*",

@@ -369,8 +369,7 @@ export class PropertyPane {
           } }, "×"))),
         ...others.slice(0, 6).map((pointer) => h("button.chip", { type: "button", onclick: () =>
           this.#plot(this.path, pointer) }, `+ ${pointer}`)),
-        h("form", { onsubmit: (event) => {
-          event.preventDefault()
+        h("form", { onsubmit: () => {
           const [path, ...rest] = add.value.trim().split("#")
           if (path) this.#plot(path, rest.join("#"))
         } }, add)))

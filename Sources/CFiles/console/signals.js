@@ -82,8 +82,7 @@ export default class SignalsView {
     const path = line({ required: true, placeholder: "doorbell/front" })
     const message = h("textarea", { rows: 2, placeholder: "null", spellcheck: false })
     const isKept = h("input", { type: "checkbox" })
-    return h("form.card.form", { label: "Send a message", onsubmit: async (event) => {
-      event.preventDefault()
+    return h("form.card.form", { label: "Send a message", onsubmit: async () => {
       try {
         await ask(`signals/${encoded(path.value.trim())}${isKept.checked ? "?remember=true" : ""}`,
           { method: "POST", body: message.value.trim() })
@@ -103,8 +102,7 @@ export default class SignalsView {
     kind.addEventListener("change", () => {
       time.placeholder = kind.value === "at" ? new Date(Date.now() + 3600_000).toISOString().slice(0, 19) + "Z" : "10s"
     })
-    return h("form.card.form", { label: "Set a timer", onsubmit: async (event) => {
-      event.preventDefault()
+    return h("form.card.form", { label: "Set a timer", onsubmit: async () => {
       try {
         const text = message.value.trim()
         const body = { [kind.value]: time.value.trim(), ...(text ? { message: JSON.parse(text) } : {}) }
