@@ -513,16 +513,11 @@ class Client {
   set(path, value, options) {
     const command = { ...options, type: "set", path, value }
     const { hold, if: condition, ifMatch, ifNoneMatch } = command
-    this.#held.delete(path)
-    return this.#write(command, (reply) => {
-      // One with a condition may be another's by the time that a new connection begins.
-      if (hold && !condition && !ifMatch && !ifNoneMatch) this.#held.set(path, command)
-      return reply
-    })
+    // One with a condition may be another's by the time that a new connection begins.
+    return this.#write(command, hold && !condition && !ifMatch && !ifNoneMatch)
   }
 
   delete(path, options) {
-    this.#held.delete(path)
     return this.#write({ ...options, type: "delete", path })
   }
 
@@ -622,7 +617,7 @@ class Client {
         invoke(this.#options.onError, refusal)
         // Who somebody is, is said once for a connection. A refused token may be followed by a better one.
         if (refusal.code === "identity_mismatch") this.#abandon(4008)
-        else if (!this.#isReady) this.#abandon(this.#isRenewable ? 1006 : 4401, refusal)
+        else if (!this.#isReady) this.#abandon(this.#isRenewable || refusal.temporary ? 1006 : 4401, refusal)
       },
     })
   }
@@ -705,7 +700,7 @@ class Client {
     try {
       const answer = await fetch(this.#url.href.replace("ws", "http"), { method: "POST" })
       const problem = await answer.json()
-      const isServed = [401, 405, 503].includes(answer.status)
+      const isServed = [401, 405, 429].includes(answer.status) || answer.status >= 500
       if (problem.code && !isServed && !this.#hasBeenReady) this.#end(new SignalError(problem, "refused"))
     } catch {
       // Nobody there, or a page that may not read the answer: all there is to do is to try again.
@@ -799,9 +794,13 @@ class Client {
     }
   }
 
-  #write(command, done = (reply) => reply) {
-    return quiet(this.request(command).then(({ revision, changed, expires }) =>
-      done({ cursor: this.#cursor(revision), changed, expires })))
+  #write(command, isKept = false) {
+    return quiet(this.request(command).then(({ revision, changed, expires }) => {
+      // One that is refused changes nothing here either.
+      for (const { path } of command.path ? [command] : command.operations) this.#held.delete(path)
+      if (isKept) this.#held.set(command.path, command)
+      return { cursor: this.#cursor(revision), changed, expires }
+    }))
   }
 
   #add(subscription) {

@@ -36,6 +36,11 @@ struct CommandText: Sendable {
     members.appendJSON(value)
   }
 
+  mutating func add(_ name: StaticString, _ value: UInt64) {
+    begin(name)
+    members.appendJSON(value)
+  }
+
   mutating func add(_ name: StaticString, _ value: Int?) { add(name, value.map { JSONText($0) }) }
 
   /// A number that is none (NaN, infinite) is left out.

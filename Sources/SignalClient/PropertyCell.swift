@@ -20,15 +20,18 @@ struct CellState: Sendable {
     let text: JSONText?
     let epoch: String
     let revision: UInt64
+    /// The revision of the property; nil when it is not known, as a set that changes nothing is answered with that of the
+    /// store.
+    var changed: UInt64?
   }
 
   /// What the server has sent.
   private(set) var known: RemoteEntry?
-  private var confirmed: Confirmed?
-  /// The last set.
-  ///
-  /// The server answers in order: when it refuses this one, none before it is open any more.
+  private(set) var confirmed: Confirmed?
+  /// The newest set without an outcome.
   private(set) var last: Write?
+  /// The newest set, whose outcome is the error.
+  private var newest: UInt64 = 0
   var feed = RemoteState.connecting
   var error: RemoteError?
   /// What is shown: what was set last here, unless it was refused; else what the server has.
@@ -36,18 +39,41 @@ struct CellState: Sendable {
   /// Counts the different values that were shown.
   private(set) var number: UInt64 = 0
 
+  /// What the server has, as far as it has said so, and the cursor for a condition; none for nothing.
+  var base: (text: JSONText?, cursor: String?) {
+    guard let confirmed, let changed = confirmed.changed else { return (known?.value, known?.cursor) }
+    return (confirmed.text, confirmed.text.map { _ in "\(confirmed.epoch).\(changed)" })
+  }
+
   mutating func begin(_ write: Write) {
     last = write
+    newest = write.id
     show()
   }
 
-  /// The server has answered a set.
-  ///
-  /// - Parameter confirmed: nil when its event has come already.
-  mutating func settle(_ id: UInt64, _ confirmed: Confirmed?, _ error: RemoteError?) {
-    if last?.id == id { last = nil }
+  /// A set cannot even be shown.
+  mutating func fail(_ id: UInt64, _ error: RemoteError) {
+    newest = id
     self.error = error
-    if error == nil { self.confirmed = confirmed }
+  }
+
+  /// The outcome of a set is known.
+  ///
+  /// - Parameters:
+  ///   - confirmed: nil when its event has come already.
+  ///   - open: The newest set that has no outcome yet.
+  mutating func settle(_ id: UInt64, _ confirmed: Confirmed?, _ error: RemoteError?, open: Write?) {
+    if last?.id == id { last = open }
+    if newest == id { self.error = error }
+    if error == nil {
+      let before = self.confirmed
+      self.confirmed = confirmed
+      if let confirmed, let before, confirmed.changed == nil, before.epoch == confirmed.epoch,
+        before.text == confirmed.text
+      {
+        self.confirmed?.changed = before.changed
+      }
+    }
     show()
   }
 
@@ -96,6 +122,7 @@ final class PropertyCell: Sendable {
   private let isGone: @Sendable (PropertyCell) -> Void
   /// The subscription that it shares, once there is one.
   let group = Mutex<PropertyGroup?>(nil)
+  private let open = Mutex(OpenWrites())
 
   init(_ path: PropertyPath, _ session: RemoteSession, id: UInt64, isGone: @escaping @Sendable (PropertyCell) -> Void) {
     self.path = path
@@ -118,19 +145,72 @@ final class PropertyCell: Sendable {
   static func newWrite() -> UInt64 { writes.add(1, ordering: .relaxed).newValue }
 
   /// Shows a value until the server has answered.
-  func begin(_ write: CellState.Write) { state.update { $0.begin(write) } }
+  func begin(_ write: CellState.Write) {
+    open.withLock { $0.add(write) }
+    state.update { $0.begin(write) }
+  }
+
+  /// The same, with what `change` makes of the state, unless that throws.
+  func begin(
+    _ change: (inout CellState) throws(RemoteError) -> CellState.Write
+  ) throws(RemoteError) -> CellState.Write {
+    let write = try state.update { state throws(RemoteError) in
+      let write = try change(&state)
+      state.begin(write)
+      return write
+    }
+    open.withLock { $0.add(write) }
+    return write
+  }
+
+  /// A set that cannot be written down.
+  func fail(_ error: RemoteError) {
+    let id = Self.newWrite()
+    state.update { $0.fail(id, error) }
+  }
 
   /// The outcome of a set.
   func settle(_ write: CellState.Write, _ result: Result<PendingCommand.Reply, RemoteError>) {
+    let open = open.withLock { $0.remove(write.id) }
     switch result {
     case .success(let reply):
       let revision = reply.members.number("revision") ?? 0
       let group = group.withLock { $0 }
       let awaits = group?.awaits(revision, epoch: reply.epoch, for: self) ?? true
-      let confirmed = CellState.Confirmed(text: write.text, epoch: reply.epoch, revision: revision)
-      state.update { $0.settle(write.id, awaits ? confirmed : nil, nil) }
-    case .failure(let error): state.update { $0.settle(write.id, nil, error) }
+      let confirmed = CellState.Confirmed(
+        text: write.text, epoch: reply.epoch, revision: revision, changed: reply.changesAll ? revision : nil)
+      state.update { $0.settle(write.id, awaits ? confirmed : nil, nil, open: open) }
+    case .failure(let error): state.update { $0.settle(write.id, nil, error, open: open) }
     }
+  }
+}
+
+/// Sets without an outcome, of one property; as many as the store lets wait.
+private struct OpenWrites: Sendable {
+  private var writes: [CellState.Write] = []
+  private var first = 0
+
+  mutating func add(_ write: CellState.Write) { writes.append(write) }
+
+  /// Forgets one, and gives the newest that is left.
+  mutating func remove(_ id: UInt64) -> CellState.Write? {
+    guard first < writes.count else { return nil }
+    // The server answers in order, and what is not even sent is mostly the newest.
+    if writes[first].id == id {
+      first += 1
+    } else if writes[writes.count - 1].id == id {
+      writes.removeLast()
+    } else if let index = writes[first...].firstIndex(where: { $0.id == id }) {
+      writes.remove(at: index)
+    }
+    if first == writes.count {
+      writes.removeAll(keepingCapacity: writes.capacity <= 64)
+      first = 0
+    } else if first > 64, first * 2 > writes.count {
+      writes.removeFirst(first)
+      first = 0
+    }
+    return first < writes.count ? writes[writes.count - 1] : nil
   }
 }
 

@@ -12,28 +12,27 @@ final class PropertyGroup: @unchecked Sendable {
   private struct Progress {
     var epoch = ""
     var revision: UInt64?
-    /// Sets that the server has answered, in the order of their revisions, up to those whose events have come.
-    var waiting: [(epoch: String, revision: UInt64, cell: WeakCell)] = []
-    var first = 0
+    /// Members with a set that the server has answered, each once, for the last of its sets.
+    var waiting: [(cell: WeakCell, id: UInt64, epoch: String, revision: UInt64)] = []
 
     func has(_ revision: UInt64, _ epoch: String) -> Bool {
       self.epoch == epoch && self.revision.map { revision <= $0 } == true
     }
 
-    /// The next set that waits no more: its event has come, or will not, because the store has forgotten it.
-    mutating func next() -> PropertyCell?? {
-      guard first < waiting.count else { return nil }
-      let next = waiting[first]
-      guard next.epoch != epoch || has(next.revision, next.epoch) else { return nil }
-      first += 1
-      if first == waiting.count {
-        waiting.removeAll(keepingCapacity: true)
-        first = 0
-      } else if first > 64, first * 2 > waiting.count {
-        waiting.removeFirst(first)
-        first = 0
+    mutating func add(_ revision: UInt64, _ epoch: String, _ cell: PropertyCell) {
+      if let index = waiting.firstIndex(where: { $0.id == cell.id }) {
+        (waiting[index].epoch, waiting[index].revision) = (epoch, revision)
+      } else {
+        waiting.append((WeakCell(cell), cell.id, epoch, revision))
       }
-      return next.cell.cell
+    }
+
+    /// The next set that waits no more: its event has come, or will not, because the store has forgotten it.
+    mutating func next() -> WeakCell? {
+      guard let index = waiting.firstIndex(where: { $0.epoch != epoch || has($0.revision, $0.epoch) }) else {
+        return nil
+      }
+      return waiting.remove(at: index).cell
     }
   }
 
@@ -46,6 +45,8 @@ final class PropertyGroup: @unchecked Sendable {
   private var members: [PropertyPath: WeakCell] = [:]
   private let progress = Mutex(Progress())
   private let command: [UInt8]
+  /// The properties that it began with.
+  private let size: Int
   /// What they share; it does not keep them alive.
   private(set) lazy var subscription = RemoteSubscription(command, owner: self)
 
@@ -56,11 +57,18 @@ final class PropertyGroup: @unchecked Sendable {
     command.add("match", cells.map(\.path.description))
     command.add("fields", ["path", "value", "revision", "time"])
     self.command = command.members
-    for cell in cells { cell.group.withLock { $0 = self } }
+    size = cells.count
+    for cell in cells {
+      cell.group.withLock { $0 = self }
+      // It may have been told to wait by a group that is gone.
+      guard let confirmed = cell.state.value.confirmed else { continue }
+      progress.withLock { $0.add(confirmed.revision, confirmed.epoch, cell) }
+    }
   }
 
   /// Watches properties together, which keep their group.
   static func begin(_ session: RemoteSession, _ cells: some Collection<PropertyCell>, on loop: isolated EventLoop) {
+    guard !cells.isEmpty else { return }
     let group = PropertyGroup(session, cells, on: loop)
     withExtendedLifetime(group) { session.add(group.subscription, on: loop) }
   }
@@ -80,7 +88,7 @@ final class PropertyGroup: @unchecked Sendable {
   func awaits(_ revision: UInt64, epoch: String, for cell: PropertyCell) -> Bool {
     progress.withLock { progress in
       if progress.has(revision, epoch) { return false }
-      progress.waiting.append((epoch, revision, WeakCell(cell)))
+      progress.add(revision, epoch, cell)
       return true
     }
   }
@@ -88,17 +96,29 @@ final class PropertyGroup: @unchecked Sendable {
   func leave(_ path: PropertyPath, on loop: isolated EventLoop) {
     // Another property of the path may have come instead, in a group of its own.
     members[path] = nil
-    if members.isEmpty { session.remove(subscription, on: loop) }
+    progress.withLock { $0.waiting.removeAll { $0.cell.cell == nil } }
+    if members.isEmpty {
+      session.remove(subscription, on: loop)
+    } else if members.count * 2 < size {
+      // Otherwise the server would send for ever what nobody wants any more.
+      PropertyGroup.begin(session, dissolve(on: loop), on: loop)
+    }
   }
 }
 
 extension PropertyGroup: SubscriptionOwner {
   func deliver(_ changes: [RemoteChange], on loop: isolated EventLoop) {
-    for change in changes {
-      guard let cell = members[change.path]?.cell else { continue }
-      let entry = subscription.entry(change.path)
-      cell.state.update { $0.learn(entry) }
-    }
+    for change in changes { learn(change.path) }
+  }
+
+  func confirm(_ paths: [PropertyPath], on loop: isolated EventLoop) {
+    for path in paths { learn(path) }
+  }
+
+  private func learn(_ path: PropertyPath) {
+    guard let cell = members[path]?.cell else { return }
+    let entry = subscription.entry(path)
+    cell.state.update { $0.learn(entry) }
   }
 
   func reached(_ revision: UInt64?, epoch: String, on loop: isolated EventLoop) {
@@ -107,7 +127,7 @@ extension PropertyGroup: SubscriptionOwner {
       progress.epoch = epoch
       progress.revision = revision
     }
-    while let cell = progress.withLock({ $0.next() }) { cell?.reached(revision, epoch: epoch) }
+    while let waiting = progress.withLock({ $0.next() }) { waiting.cell?.reached(revision, epoch: epoch) }
   }
 
   func turned(_ state: RemoteState, _ error: RemoteError?, on loop: isolated EventLoop) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import JSON
+import SignalHTTP
 
 /// Why something that was asked of a ``RemoteStore`` failed.
 public struct RemoteError: Error, Sendable, CustomStringConvertible {
@@ -16,8 +17,13 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
 
   /// A code of the protocol (docs/protocol.md §6), or one that the client found.
   ///
-  /// Those of the client are `timeout`, `disconnected`, `closed`, `body_too_large`, `too_many_commands`,
-  /// `other_shape`, `not_encodable`, `upgrade_refused`, `unreachable` and `protocol_error`.
+  /// Those of the client are:
+  ///
+  /// - of a command `timeout`, `disconnected`, `closed`, `cancelled`, `body_too_large`, `too_many_commands`, `other_shape`
+  ///   and `not_encodable`,
+  /// - of a connection `unreachable`, `untrusted`, `upgrade_refused`, `no_token`, `closed` and `protocol_error`,
+  /// - of a store that cannot be made `bad_url`, `bad_certificates` and `unreachable`,
+  /// - `refused` where a refusal of the server has no code.
   public let code: String
   /// A sentence for people.
   public let detail: String
@@ -37,6 +43,12 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     self.closeCode = closeCode
     problem = nil
     epoch = ""
+  }
+
+  /// Why no connection was made.
+  init(connecting error: ClientError) {
+    let code = if case .untrusted = error { "untrusted" } else { "unreachable" }
+    self.init(code, error.description)
   }
 
   /// What a problem of the server says.

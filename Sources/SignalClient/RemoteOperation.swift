@@ -10,20 +10,29 @@ public enum RemoteOperation: Sendable {
   /// Removes a property.
   case delete(PropertyPath)
 
+  /// Which property.
+  var path: PropertyPath {
+    switch self {
+    case .set(let path, _), .delete(let path): path
+    }
+  }
+
   /// As JSON.
   var text: [UInt8] {
-    var text: [UInt8] = []
     switch self {
-    case .set(let path, let value):
-      text += Array(#"{"op":"set","path":"#.utf8)
-      text.appendJSON(utf8: path.bytes.span)
-      text += Array(#","value":"#.utf8)
-      text.appendJSON(value)
-    case .delete(let path):
-      text += Array(#"{"op":"delete","path":"#.utf8)
-      text.appendJSON(utf8: path.bytes.span)
+    case .set(let path, let value): Self.text(path, value, WriteOptions())
+    case .delete(let path): Self.text(path, nil, WriteOptions())
     }
-    text.append(UInt8(ascii: "}"))
-    return text
+  }
+
+  /// One that sets a property, or removes it when there is no value.
+  static func text(_ path: PropertyPath, _ value: JSONText?, _ options: WriteOptions) -> [UInt8] {
+    var members: [UInt8] = []
+    members.append(literal: value == nil ? #"{"op":"delete""# : #"{"op":"set""#)
+    var text = CommandText(members: members)
+    text.add(path)
+    text.add("value", value)
+    options.add(to: &text)
+    return text.members + [UInt8(ascii: "}")]
   }
 }

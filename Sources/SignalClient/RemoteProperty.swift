@@ -91,7 +91,10 @@ public final class RemoteProperty<Value: Codable & Sendable>: WritableSource {
   public var value: Value? {
     get { current.value }
     set {
-      do { write(try text(of: newValue)) } catch { failures.send(error) }
+      do throws(RemoteError) { write(try text(of: newValue)) } catch {
+        cell.fail(error)
+        failures.send(error)
+      }
     }
   }
 
@@ -120,7 +123,12 @@ public final class RemoteProperty<Value: Codable & Sendable>: WritableSource {
   /// - Throws: ``RemoteError``, whose ``RemoteError/outcome`` says whether it may have been carried out.
   @discardableResult
   public func set(_ value: Value?, _ options: WriteOptions = WriteOptions()) async throws(RemoteError) -> WriteResult {
-    let write = CellState.Write(id: PropertyCell.newWrite(), text: try text(of: value))
+    let text: JSONText?
+    do throws(RemoteError) { text = try self.text(of: value) } catch {
+      cell.fail(error)
+      throw error
+    }
+    let write = CellState.Write(id: PropertyCell.newWrite(), text: text)
     cell.begin(write)
     return try await store.write(path, write.text, options) { [cell] result in cell.settle(write, result) }
   }
@@ -132,19 +140,24 @@ public final class RemoteProperty<Value: Codable & Sendable>: WritableSource {
   @discardableResult
   public func update(_ change: @Sendable (Value?) -> Value?) async throws(RemoteError) -> WriteResult {
     let state = cell.state.value
-    var entry = state.feed == .live ? state.known : try await store.entry(path)
+    var (there, cursor) = state.base
+    if state.feed != .live {
+      let entry = try await store.entry(path)
+      (there, cursor) = (entry?.value, entry?.cursor)
+    }
     var attempts = 0
     while true {
       let value: Value?
-      do { value = try entry?.value.decode(as: Value.self) } catch {
+      do { value = try there?.decode(as: Value.self) } catch {
         throw RemoteError("other_shape", "it has another shape: \(error)", .unsent)
       }
       do throws(RemoteError) {
-        return try await set(change(value), .unchanged(since: entry?.cursor))
+        return try await set(change(value), .unchanged(since: cursor))
       } catch {
         attempts += 1
         guard error.code == "precondition_failed", attempts < 100 else { throw error }
-        entry = store.entry(of: error)
+        let entry = store.entry(of: error)
+        (there, cursor) = (entry?.value, entry?.cursor)
       }
     }
   }
@@ -154,26 +167,22 @@ public final class RemoteProperty<Value: Codable & Sendable>: WritableSource {
   /// The server takes it only if nobody else has changed it meanwhile; else it is taken back, and ``errors`` tells.
   /// When a set from here is still under way, it goes behind that, without a condition. ``update(_:)`` tries again.
   public func modify(_ change: (inout Value?) -> Void) {
-    var options = WriteOptions()
+    // nil where it goes on from a set from here.
+    var options: WriteOptions?
     let id = PropertyCell.newWrite()
-    var failure: RemoteError?
-    let write = cell.state.update { state -> CellState.Write? in
-      var value = Self.reading(state).value
-      change(&value)
-      do throws(RemoteError) {
-        failure = nil
+    do throws(RemoteError) {
+      let write = try cell.begin { state throws(RemoteError) in
+        var value = Self.reading(state).value
+        change(&value)
         let isFree = state.last == nil && state.feed == .live
-        options = isFree ? .unchanged(since: state.known?.cursor) : WriteOptions()
-        let write = CellState.Write(id: id, text: try text(of: value))
-        state.begin(write)
-        return write
-      } catch {
-        failure = error
-        return nil
+        options = isFree ? .unchanged(since: state.base.cursor) : nil
+        return CellState.Write(id: id, text: try text(of: value))
       }
+      send(write, options)
+    } catch {
+      cell.fail(error)
+      failures.send(error)
     }
-    if let failure { failures.send(failure) }
-    if let write { send(write, options) }
   }
 
   private func write(_ text: JSONText?) {
@@ -183,15 +192,16 @@ public final class RemoteProperty<Value: Codable & Sendable>: WritableSource {
   }
 
   /// Sends a set that nobody waits for, or adds it to the transaction that the caller is in.
-  private func send(_ write: CellState.Write, _ options: WriteOptions) {
+  private func send(_ write: CellState.Write, _ options: WriteOptions?) {
     let settle: @Sendable (Result<PendingCommand.Reply, RemoteError>) -> Void = { [cell, failures] result in
       cell.settle(write, result)
       if case .failure(let error) = result { failures.send(error) }
     }
     if let transaction = RemoteTransaction.current(of: store) {
-      return transaction.set(path, write.text, settle)
+      return transaction.set(path, write.text, options, settle)
     }
-    store.send(store.writing(path, write.text, options), settle)
+    store.send(
+      store.writing(path, write.text, options ?? WriteOptions()), effect: .write(path, isKept: false), settle)
   }
 
   private func text(of value: Value?) throws(RemoteError) -> JSONText? {

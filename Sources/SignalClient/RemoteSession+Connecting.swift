@@ -20,8 +20,11 @@ extension RemoteSession {
     guard let code else { return .later }
     if code == .tooSlow { return .now }
     if code == .unauthenticated { return .withToken }
-    return code.advice == .reconnectNow ? .later : .never
+    return code.advice == .reconnectLater ? .later : .never
   }
+
+  /// Whether an upgrade that was refused so may succeed later: also where a proxy says that its server is not there.
+  private static func isTemporary(_ status: Int) -> Bool { status >= 500 || status == 429 || status < 400 }
 
   private var hasProvider: Bool { if case .provider = token { true } else { false } }
 
@@ -58,6 +61,7 @@ extension RemoteSession {
 
   private func open(_ token: String?, on loop: isolated EventLoop) {
     isProven = token == nil
+    isOpen = false
     openingToken = token
     link = WebSocketLink.connect(
       to: endpoint, target: "/events?batch=true", subprotocol: "signal.v1.json", tls: tls,
@@ -67,7 +71,11 @@ extension RemoteSession {
   }
 
   /// After the end of a connection: connects again when it is time, or ends.
-  private func finish(_ advice: Advice, _ reason: RemoteError?, on loop: isolated EventLoop) {
+  ///
+  /// - Parameter named: The delay that the server has named.
+  private func finish(
+    _ advice: Advice, _ reason: RemoteError?, named: Duration = .zero, on loop: isolated EventLoop
+  ) {
     guard !isClosed else { return }
     let wasReady = isReady
     disconnect(on: loop)
@@ -78,10 +86,12 @@ extension RemoteSession {
     if wasReady, now - openedAt > Self.longEnough { attempts = 0 }
     var delay = configuration.minDelay
     for _ in 0..<attempts where delay < configuration.maxDelay { delay *= 2 }
-    delay = min(delay, configuration.maxDelay) * Double.random(in: 0.5...1)
-    attempts += 1
+    delay = max(min(delay, configuration.maxDelay) * Double.random(in: 0.5...1), named)
+    // Once: a server that ends each connection so would be asked as fast as it answers.
+    let isAtOnce = attempts == 0 && named == .zero && (advice == .now || advice == .withToken && wasReady)
+    attempts = min(attempts + 1, Self.mostAttempts)
     turn(on: loop)
-    if advice == .now || advice == .withToken && wasReady { return connect(on: loop) }
+    if isAtOnce { return connect(on: loop) }
     let number = number
     after(delay) { session, loop in
       if session.number == number { session.connect(on: loop) }
@@ -90,6 +100,8 @@ extension RemoteSession {
 
   /// A connection that lasted for so long has shown that the server takes it.
   private static let longEnough = Duration.seconds(5)
+  /// More are counted no more: by then the delay is the longest.
+  private static let mostAttempts = 60
 
   /// Leaves the connection, as if it had ended so.
   private func abandon(_ advice: Advice, _ reason: RemoteError? = nil, on loop: isolated EventLoop) {
@@ -110,7 +122,6 @@ extension RemoteSession {
       case .failure(let error): refused(error, on: loop)
       }
     }
-    pending.deadline = now + configuration.timeout
     transmit(pending, on: loop)
   }
 
@@ -121,7 +132,7 @@ extension RemoteSession {
     if error.code == "identity_mismatch" {
       abandon(.now, on: loop)
     } else if !isReady {
-      abandon(hasProvider ? .later : .never, error, on: loop)
+      abandon(hasProvider || error.isTemporary ? .later : .never, error, on: loop)
     }
   }
 
@@ -174,6 +185,7 @@ extension RemoteSession: WebSocketLinkOwner {
   func opened(_ link: WebSocketLink, on loop: isolated EventLoop) {
     guard link === self.link else { return }
     heardAt = now
+    isOpen = true
     if let token = openingToken { prove(token, on: loop) }
     openingToken = nil
   }
@@ -197,21 +209,26 @@ extension RemoteSession: WebSocketLinkOwner {
   func ended(_ link: WebSocketLink, _ end: WebSocketLinkEnd, on loop: isolated EventLoop) {
     guard link === self.link else { return }
     switch end {
-    case .broken: finish(.later, nil, on: loop)
-    case .closed(let code):
+    case .broken(let error):
+      // One that breaks later is told as the state.
+      if !isOpen { report(RemoteError(connecting: error)) }
+      finish(.later, nil, on: loop)
+    case .closed(let frame):
+      let code = frame.code
       let reason = RemoteError(
         "closed", "the server has closed with \(code?.rawValue ?? 1005)", closeCode: code?.rawValue)
-      finish(Self.advice(code), reason, on: loop)
+      finish(Self.advice(code), reason, named: NamedDelay.inReason(frame.reason), on: loop)
     case .failed(let error):
       finish(.never, RemoteError("protocol_error", "the server broke the protocol: \(error)"), on: loop)
     case .refused(let response):
       let body = try? JSONText(validating: response.body, limits: Members.limits)
       let problem = body.map { Members($0) }
-      let isTemporary = response.status == 503 || response.status == 429 || response.status < 400
       let reason =
         problem.flatMap { $0.has("code") ? RemoteError($0, .refused) : nil }
         ?? RemoteError("upgrade_refused", "the upgrade was answered with \(response.status)", .refused)
-      finish(isTemporary ? .later : .never, reason, on: loop)
+      guard Self.isTemporary(response.status) || reason.isTemporary else { return finish(.never, reason, on: loop) }
+      report(reason)
+      finish(.later, reason, named: NamedDelay.inField(response.value("Retry-After")), on: loop)
     }
   }
 }

@@ -32,10 +32,15 @@ extension RemoteSession {
   }
 
   func request(_ subscription: RemoteSubscription, on loop: isolated EventLoop) {
-    let command = PendingCommand(subscription.begin(on: loop)) { [weak self] result, loop in
+    guard let begin = subscription.begin(on: loop) else {
+      // It has had all the events that it was to take, and only its end was lost.
+      forget(subscription)
+      return subscription.complete(on: loop)
+    }
+    // Without a deadline: late, it is granted all the same, and a silent server is noticed elsewhere.
+    let command = PendingCommand(begin) { [weak self] result, loop in
       self?.answered(subscription, result, on: loop)
     }
-    command.deadline = now + configuration.timeout
     transmit(command, on: loop)
   }
 
@@ -54,11 +59,8 @@ extension RemoteSession {
       guard isWanted, error.outcome != .unknown else { return }
       if error.isTemporary {
         report(error)
-        let number = number
-        return after(configuration.timeout) { session, loop in
-          guard session.number == number, session.isReady,
-            session.subscriptions[ObjectIdentifier(subscription)] != nil
-          else { return }
+        return again(on: loop) { session, loop in
+          guard session.subscriptions[ObjectIdentifier(subscription)] != nil else { return }
           session.request(subscription, on: loop)
         }
       }
@@ -70,7 +72,7 @@ extension RemoteSession {
 
   private func unsubscribe(_ id: UInt64, on loop: isolated EventLoop) {
     var command = CommandText("unsubscribe")
-    command.add("subscription", Int(clamping: id))
+    command.add("subscription", id)
     tell(command.members, on: loop)
   }
 

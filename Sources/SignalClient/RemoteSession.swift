@@ -42,6 +42,8 @@ final class RemoteSession: @unchecked Sendable {
   var hello: Members?
   /// The token that goes first over the connection that is being made.
   var openingToken: String?
+  /// Whether the present connection is one by now.
+  var isOpen = false
   var isProven = false
   var isReady = false
   var hasBeenReady = false
@@ -61,8 +63,7 @@ final class RemoteSession: @unchecked Sendable {
   var order: [RemoteSubscription] = []
   var granted: [UInt64: RemoteSubscription] = [:]
   var joining: [WeakCell] = []
-  private var held: [(path: PropertyPath, command: [UInt8])] = []
-  private var onDisconnect: [UInt8]?
+  var presence = Presence()
 
   init(
     _ endpoint: Endpoint, _ tls: TLSContext?, _ token: RemoteToken?, _ configuration: RemoteStore.Configuration,
@@ -135,8 +136,9 @@ final class RemoteSession: @unchecked Sendable {
     guard !isClosed else {
       return command.complete(.failure(RemoteError("closed", "the store is closed", .unsent)), on: loop)
     }
-    command.deadline = now + (command.timeout ?? configuration.timeout)
-    if nextLook.map({ command.deadline < $0 }) ?? true { look(at: command.deadline) }
+    let deadline = now + (command.timeout ?? configuration.timeout)
+    command.deadline = deadline
+    if nextLook.map({ deadline < $0 }) ?? true { look(at: deadline) }
     if isReady { transmit(command, on: loop) } else { waiting.append(command) }
   }
 
@@ -151,16 +153,16 @@ final class RemoteSession: @unchecked Sendable {
   private func expireCommands(on loop: isolated EventLoop) {
     let now = self.now
     nextLook = nil
-    for command in waiting where command.deadline <= now {
+    for command in waiting where command.isLate(now) {
       command.complete(.failure(RemoteError("timeout", "there was no connection in time", .unsent)), on: loop)
     }
     waiting.removeAll { $0.isDone }
-    let late = sent.values.filter { $0.deadline <= now }.sorted { ($0.id ?? 0) < ($1.id ?? 0) }
+    let late = sent.values.filter { $0.isLate(now) }.sorted { ($0.id ?? 0) < ($1.id ?? 0) }
     for command in late {
       if let id = command.id { sent[id] = nil }
       command.complete(.failure(RemoteError("timeout", "there was no reply in time", .unknown)), on: loop)
     }
-    let next = (waiting + sent.values).map(\.deadline).min()
+    let next = (waiting + sent.values).compactMap(\.deadline).min()
     if let next { look(at: next) }
   }
 
@@ -184,19 +186,8 @@ final class RemoteSession: @unchecked Sendable {
     let command = PendingCommand(members) { [weak self] result, _ in
       if case .failure(let error) = result, error.outcome == .refused { self?.report(error) }
     }
-    command.deadline = now + configuration.timeout
     transmit(command, on: loop)
   }
-
-  // MARK: Presence
-
-  /// Sets this again on each new connection; nil to forget it.
-  func hold(_ path: PropertyPath, _ command: [UInt8]?, on loop: isolated EventLoop) {
-    held.removeAll { $0.path == path }
-    if let command { held.append((path, command)) }
-  }
-
-  func setOnDisconnect(_ command: [UInt8]?, on loop: isolated EventLoop) { onDisconnect = command }
 
   // MARK: A connection's begin and end
 
@@ -208,8 +199,7 @@ final class RemoteSession: @unchecked Sendable {
     openedAt = now
     isReady = true
     hasBeenReady = true
-    if let onDisconnect { tell(onDisconnect, on: loop) }
-    for (_, command) in held { tell(command, on: loop) }
+    renewPresence(on: loop)
     for subscription in order { request(subscription, on: loop) }
     let waiting = waiting
     self.waiting = []
@@ -271,6 +261,9 @@ final class RemoteSession: @unchecked Sendable {
 
   // MARK: Messages
 
+  /// Seconds that the server has named, as far as they can be waited for.
+  private static func time(of seconds: Double) -> Duration { .seconds(min(max(seconds, 0), 1e9)) }
+
   /// Takes one message; whether it is of the protocol.
   func receive(_ text: JSONText, on loop: isolated EventLoop) -> Bool {
     let message = Members(text)
@@ -279,13 +272,14 @@ final class RemoteSession: @unchecked Sendable {
     case "hello": hello = message
     case "ok":
       guard let command = message.number("id").flatMap({ sent.removeValue(forKey: $0) }) else { return true }
+      presence.note(command)
       command.complete(.success(PendingCommand.Reply(members: message, epoch: epoch)), on: loop)
     case "error":
       guard let command = message.number("id").flatMap({ sent.removeValue(forKey: $0) }) else { return true }
       guard let problem = message.members("error") else { return false }
       command.complete(.failure(RemoteError(problem, .refused, epoch: epoch)), on: loop)
     case "authExpires":
-      if let seconds = message.double("in") { renew(in: .seconds(seconds), on: loop) }
+      if let seconds = message.double("in"), seconds.isFinite { renew(in: Self.time(of: seconds), on: loop) }
     default:
       guard let id = message.number("subscription"), let subscription = granted[id] else { return true }
       guard subscription.receive(type, message, epoch: epoch, on: loop) else { return false }

@@ -51,14 +51,18 @@ extension RemoteStore {
     command.add(path)
     command.add(patch.bytes.first == UInt8(ascii: "[") ? "operations" : "merge", patch)
     options.add(to: &command)
-    let reply = try await request(command.members, timeout: options.timeout)
+    // A JSON Patch is another change each time.
+    let isKept = options.isKept && patch.bytes.first != UInt8(ascii: "[")
+    let reply = try await request(
+      command.members, effect: .write(path, isKept: isKept), timeout: options.timeout)
     return WriteResult(reply.members, epoch: reply.epoch)
   }
 
   /// All operations or none, as one revision.
   @discardableResult
   public func transaction(_ operations: [RemoteOperation]) async throws(RemoteError) -> WriteResult {
-    let reply = try await request(Self.transaction(operations))
+    let reply = try await request(
+      Self.transaction(operations.map(\.text)), effect: .writes(operations.map(\.path)))
     return WriteResult(reply.members, epoch: reply.epoch)
   }
 
@@ -66,8 +70,7 @@ extension RemoteStore {
   public func onDisconnect(_ operations: [RemoteOperation]) async throws(RemoteError) {
     var command = CommandText("onDisconnect")
     command.add("operations", texts: operations.map(\.text))
-    _ = try await request(command.members)
-    keepOnDisconnect(operations.isEmpty ? nil : command.members)
+    _ = try await request(command.members, effect: .onDisconnect(isKept: !operations.isEmpty))
   }
 
   // MARK: Signals
@@ -96,9 +99,9 @@ extension RemoteStore {
     return command.members
   }
 
-  static func transaction(_ operations: [RemoteOperation]) -> [UInt8] {
+  static func transaction(_ operations: [[UInt8]]) -> [UInt8] {
     var command = CommandText("transaction")
-    command.add("operations", texts: operations.map(\.text))
+    command.add("operations", texts: operations)
     return command.members
   }
 
@@ -108,22 +111,18 @@ extension RemoteStore {
   func write(
     _ path: PropertyPath, _ text: JSONText?, _ options: WriteOptions, settle: @escaping RemoteTransaction.Settle
   ) async throws(RemoteError) -> WriteResult {
-    let command = writing(path, text, options)
-    hold(path, nil)
-    let isKept = options.hold && !options.hasCondition
-    let reply = try await request(command, timeout: options.timeout) { [self] result in
-      // Before what the program does with the result, which may set it otherwise.
-      if isKept, case .success = result { hold(path, command) }
-      settle(result)
-    }
+    let reply = try await request(
+      writing(path, text, options), effect: .write(path, isKept: options.isKept), timeout: options.timeout,
+      settle: settle)
     return WriteResult(reply.members, epoch: reply.epoch)
   }
 
   private func request(
-    _ members: [UInt8], timeout: Duration? = nil, settle: @escaping RemoteTransaction.Settle = { _ in }
+    _ members: [UInt8], effect: PendingCommand.Effect = .none, timeout: Duration? = nil,
+    settle: @escaping RemoteTransaction.Settle = { _ in }
   ) async throws(RemoteError) -> PendingCommand.Reply {
     let result: Result<PendingCommand.Reply, RemoteError> = await withCheckedContinuation { continuation in
-      send(members, timeout: timeout) { result in
+      send(members, effect: effect, timeout: timeout) { result in
         settle(result)
         continuation.resume(returning: result)
       }

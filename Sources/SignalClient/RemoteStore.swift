@@ -112,7 +112,7 @@ public final class RemoteStore: Sendable {
   /// Why it is closed; nil when it is not, or when it was closed here.
   public var error: RemoteError? { session.error.withLock { $0 } }
 
-  /// Sends what fails where nobody waits, such as a refused token.
+  /// Sends what fails where nobody waits, such as a refused token, or an attempt to connect.
   public var errors: DerivedSignal<RemoteError, Never> { session.errors.readOnly }
 
   // MARK: Properties and subscriptions
@@ -135,7 +135,7 @@ public final class RemoteStore: Sendable {
   ) -> RemoteWatch {
     RemoteWatch(
       self, session, options.command("match", patterns), hasFilter: options.filter != nil,
-      initial: options.initial ?? true,
+      initial: options.initial ?? true, take: options.take,
       onChange: onChange)
   }
 
@@ -146,7 +146,7 @@ public final class RemoteStore: Sendable {
     _ patterns: [String], _ options: WatchOptions = WatchOptions(),
     onMessage: (@Sendable (RemoteMessage) -> Void)? = nil
   ) -> RemoteListener {
-    RemoteListener(self, session, options.command("signals", patterns), onMessage: onMessage)
+    RemoteListener(self, session, options.command("signals", patterns), take: options.take, onMessage: onMessage)
   }
 
   /// What all the properties of a path share.
@@ -163,26 +163,19 @@ public final class RemoteStore: Sendable {
   // MARK: For the commands
 
   /// Gives a command to the loop.
-  func send(_ members: [UInt8], timeout: Duration? = nil, _ done: @escaping RemoteTransaction.Settle) {
+  func send(
+    _ members: [UInt8], effect: PendingCommand.Effect = .none, timeout: Duration? = nil,
+    _ done: @escaping RemoteTransaction.Settle
+  ) {
     let session = session
     guard session.takePlace() else {
       return done(.failure(RemoteError("too_many_commands", "so many commands wait for their replies", .unsent)))
     }
     session.put(
       .command(
-        PendingCommand(members, timeout: timeout) { [weak session] result, _ in
+        PendingCommand(members, effect: effect, timeout: timeout) { [weak session] result, _ in
           session?.leavePlace()
           done(result)
         }))
-  }
-
-  /// Keeps what is held in mind, or forgets it.
-  func hold(_ path: PropertyPath, _ command: [UInt8]?) {
-    session.put(.call { session, loop in session.hold(path, command, on: loop) })
-  }
-
-  /// What the server is told to do when the connection ends, from now on.
-  func keepOnDisconnect(_ command: [UInt8]?) {
-    session.put(.call { session, loop in session.setOnDisconnect(command, on: loop) })
   }
 }

@@ -10,6 +10,8 @@ protocol SubscriptionOwner: AnyObject, Sendable {
   /// The changes of one revision, or of a snapshot; everything is known already.
   func deliver(_ changes: [RemoteChange], on loop: isolated EventLoop)
   func deliver(_ message: RemoteMessage, on loop: isolated EventLoop)
+  /// A snapshot has the values that are known, of other revisions.
+  func confirm(_ paths: [PropertyPath], on loop: isolated EventLoop)
   /// It has another state; `error` is why it ended, if that was not asked for.
   func turned(_ state: RemoteState, _ error: RemoteError?, on loop: isolated EventLoop)
   /// Everything up to this revision has been delivered; nil when that is not certain.
@@ -18,6 +20,7 @@ protocol SubscriptionOwner: AnyObject, Sendable {
 
 extension SubscriptionOwner {
   func deliver(_ message: RemoteMessage, on loop: isolated EventLoop) {}
+  func confirm(_ paths: [PropertyPath], on loop: isolated EventLoop) {}
   func reached(_ revision: UInt64?, epoch: String, on loop: isolated EventLoop) {}
 }
 
@@ -35,12 +38,16 @@ final class RemoteSubscription: @unchecked Sendable {
     var error: RemoteError?
     var known: [PropertyPath: RemoteEntry] = [:]
     var leftOut: UInt64 = 0
+    /// Whether it has had all the events that it was to take.
+    var isComplete = false
   }
 
   private let command: [UInt8]
   private let isForSignals: Bool
   private let hasFilter: Bool
   private let beginsWithSnapshot: Bool
+  /// Events to take; nil for all.
+  private let take: Int?
   private weak let owner: (any SubscriptionOwner)?
   let shown = Mutex(Shown())
 
@@ -48,18 +55,21 @@ final class RemoteSubscription: @unchecked Sendable {
   /// Goes with the cursor: what is offered counts from the end of the snapshot on.
   private var audience: String?
   private var offered: String?
+  /// Events that have been applied.
+  private var taken = 0
   private var snapshot: [(path: PropertyPath, change: RemoteChange, entry: RemoteEntry)]?
   private var unit: [(change: RemoteChange, entry: RemoteEntry?)] = []
 
   /// - Parameter owner: is not kept alive.
   init(
-    _ command: [UInt8], isForSignals: Bool = false, hasFilter: Bool = false, initial: Bool = true,
+    _ command: [UInt8], isForSignals: Bool = false, hasFilter: Bool = false, initial: Bool = true, take: Int? = nil,
     owner: any SubscriptionOwner
   ) {
     self.command = command
     self.isForSignals = isForSignals
     self.hasFilter = hasFilter
     beginsWithSnapshot = initial
+    self.take = take
     self.owner = owner
   }
 
@@ -70,11 +80,16 @@ final class RemoteSubscription: @unchecked Sendable {
 
   func entry(_ path: PropertyPath) -> RemoteEntry? { shown.withLock { $0.known[path] } }
 
-  /// The command for a new connection.
-  func begin(on loop: isolated EventLoop) -> [UInt8] {
+  /// The command for a new connection; nil when there is nothing left to ask for.
+  func begin(on loop: isolated EventLoop) -> [UInt8]? {
     unit = []
     snapshot = nil
     var text = CommandText(members: command)
+    if let take {
+      // One that is asked for none at first is for the server to refuse.
+      guard taken == 0 || taken < take else { return nil }
+      text.add("take", take - taken)
+    }
     if let cursor {
       text.add("since", "\(cursor.epoch).\(cursor.revision)")
       text.add("audience", audience)
@@ -98,6 +113,12 @@ final class RemoteSubscription: @unchecked Sendable {
     if isNew { owner?.turned(state, error, on: loop) }
   }
 
+  /// It has had all it was to take.
+  func complete(on loop: isolated EventLoop) {
+    shown.withLock { $0.isComplete = true }
+    turn(.closed, on: loop)
+  }
+
   /// Takes an event of it; whether it can be understood.
   func receive(_ type: String, _ event: Members, epoch: String, on loop: isolated EventLoop) -> Bool {
     switch type {
@@ -106,7 +127,10 @@ final class RemoteSubscription: @unchecked Sendable {
       return take(RemoteChange(kind, path, event), event, epoch, on: loop)
     case "gap":
       guard let count = event.number("count"), let to = event.number("to") else { return false }
-      shown.withLock { $0.leftOut += count }
+      shown.withLock { shown in
+        let (sum, isTooMuch) = shown.leftOut.addingReportingOverflow(count)
+        shown.leftOut = isTooMuch ? .max : sum
+      }
       if event.bool("more") != true { finish(to, epoch, on: loop) }
     case "reset":
       if let audience = event.string("audience") { offered = audience }
@@ -124,6 +148,7 @@ final class RemoteSubscription: @unchecked Sendable {
       reach(revision, epoch, on: loop)
     case "signal":
       guard let path = event.path(), let message = event.text("message") else { return false }
+      taken += 1
       owner?.deliver(
         RemoteMessage(
           path: path, message: message, time: event.string("time"), isRemembered: event.bool("remembered") ?? false),
@@ -133,7 +158,7 @@ final class RemoteSubscription: @unchecked Sendable {
         replace(isWhole: false, on: loop)
         finish(event.number("revision"), epoch, on: loop)
       }
-      turn(.closed, on: loop)
+      complete(on: loop)
     default: break
     }
     return true
@@ -162,13 +187,18 @@ final class RemoteSubscription: @unchecked Sendable {
   private func replace(isWhole: Bool, on loop: isolated EventLoop) {
     guard let snapshot else { return }
     self.snapshot = nil
+    taken += snapshot.count
     var changes: [RemoteChange] = []
+    var confirmed: [PropertyPath] = []
     shown.withLock { shown in
       var held: Set<PropertyPath> = []
       for (path, change, entry) in snapshot {
         if isWhole { held.insert(path) }
         let before = shown.known.updateValue(entry, forKey: path)
-        guard before?.value != entry.value else { continue }
+        guard before?.value != entry.value else {
+          confirmed.append(path)
+          continue
+        }
         var change = change
         if let before { change.oldValue = before.value }
         changes.append(change)
@@ -179,11 +209,13 @@ final class RemoteSubscription: @unchecked Sendable {
       }
       for change in changes where change.value == nil { shown.known[change.path] = nil }
     }
+    if !confirmed.isEmpty { owner?.confirm(confirmed, on: loop) }
     if !changes.isEmpty { owner?.deliver(changes, on: loop) }
   }
 
   /// Applies the unit as a whole.
   private func finish(_ revision: UInt64?, _ epoch: String, on loop: isolated EventLoop) {
+    taken += unit.count
     var changes: [RemoteChange] = []
     changes.reserveCapacity(unit.count)
     shown.withLock { shown in

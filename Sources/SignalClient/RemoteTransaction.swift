@@ -13,6 +13,8 @@ final class RemoteTransaction: TransactionStep {
   private struct Entry: Sendable {
     let path: PropertyPath
     var text: JSONText?
+    /// With the condition of the set that the others go on from: it is about what was there before the transaction.
+    var options: WriteOptions
     /// All sets of the property: each shows itself until it is settled.
     var settle: [Settle]
   }
@@ -33,13 +35,16 @@ final class RemoteTransaction: TransactionStep {
   }
 
   /// Records a set; it replaces an earlier one of the same property.
-  func set(_ path: PropertyPath, _ text: JSONText?, _ settle: @escaping Settle) {
+  ///
+  /// - Parameter options: nil for a set that was computed from an earlier one of this transaction, whose condition stays.
+  func set(_ path: PropertyPath, _ text: JSONText?, _ options: WriteOptions?, _ settle: @escaping Settle) {
     entries.withLock { entries in
       if let index = entries.firstIndex(where: { $0.path == path }) {
         entries[index].text = text
+        if let options { entries[index].options = options }
         entries[index].settle.append(settle)
       } else {
-        entries.append(Entry(path: path, text: text, settle: [settle]))
+        entries.append(Entry(path: path, text: text, options: options ?? WriteOptions(), settle: [settle]))
       }
     }
   }
@@ -52,17 +57,18 @@ final class RemoteTransaction: TransactionStep {
   private func send() {
     let entries = entries.withLock { $0 }
     let settle: Settle = { result in
+      let result = result.map { PendingCommand.Reply(members: $0.members, epoch: $0.epoch, operations: entries.count) }
       // One step for the observers of all of them.
       withTransaction { for entry in entries { for settle in entry.settle { settle(result) } } }
     }
     if entries.count == 1 {
-      store.send(store.writing(entries[0].path, entries[0].text, WriteOptions()), settle)
+      let entry = entries[0]
+      store.send(
+        store.writing(entry.path, entry.text, entry.options), effect: .write(entry.path, isKept: false), settle)
     } else {
       store.send(
-        RemoteStore.transaction(
-          entries.map { entry in
-            entry.text.map { .set(entry.path, $0) } ?? .delete(entry.path)
-          }), settle)
+        RemoteStore.transaction(entries.map { RemoteOperation.text($0.path, $0.text, $0.options) }),
+        effect: .writes(entries.map(\.path)), settle)
     }
   }
 }

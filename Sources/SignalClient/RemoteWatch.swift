@@ -18,13 +18,13 @@ public final class RemoteWatch: Sendable {
   private let subscription: RemoteSubscription
 
   init(
-    _ store: RemoteStore, _ session: RemoteSession, _ command: [UInt8], hasFilter: Bool, initial: Bool,
+    _ store: RemoteStore, _ session: RemoteSession, _ command: [UInt8], hasFilter: Bool, initial: Bool, take: Int?,
     onChange: (@Sendable ([RemoteChange]) -> Void)?
   ) {
     self.store = store
     self.session = session
     owner = WatchOwner(changes: sent, feed: feed, onChange: onChange)
-    let subscription = RemoteSubscription(command, hasFilter: hasFilter, initial: initial, owner: owner)
+    let subscription = RemoteSubscription(command, hasFilter: hasFilter, initial: initial, take: take, owner: owner)
     self.subscription = subscription
     session.put(.call { session, loop in session.add(subscription, on: loop) })
   }
@@ -50,12 +50,19 @@ public final class RemoteWatch: Sendable {
   /// How many events the server left out, because of a pace or because they were not taken.
   public var leftOut: Int { subscription.shown.withLock { Int(clamping: $0.leftOut) } }
 
-  /// Waits until it is live, or over.
+  /// Waits until it is live, or has had all the events that it was to take.
   ///
-  /// - Throws: ``RemoteError`` when the server refuses it.
+  /// - Throws: ``RemoteError`` when the server refuses it, `closed` when it was ended here, and `cancelled` when the task was.
   public func ready() async throws(RemoteError) {
-    for await state in feed.values() where state == .live || state == .closed { break }
+    for await state in feed.values() {
+      if state == .live { return }
+      if state == .closed { break }
+    }
+    let (error, isComplete) = subscription.shown.withLock { ($0.error, $0.isComplete) }
     if let error { throw error }
+    if isComplete { return }
+    throw feed.value == .closed
+      ? RemoteError("closed", "the watch was ended") : RemoteError("cancelled", "the task was cancelled")
   }
 
   /// Ends it; what it has shown stays.
@@ -75,13 +82,13 @@ public final class RemoteListener: Sendable {
   private let subscription: RemoteSubscription
 
   init(
-    _ store: RemoteStore, _ session: RemoteSession, _ command: [UInt8],
+    _ store: RemoteStore, _ session: RemoteSession, _ command: [UInt8], take: Int?,
     onMessage: (@Sendable (RemoteMessage) -> Void)?
   ) {
     self.store = store
     self.session = session
     owner = WatchOwner(messages: sent, feed: feed, onMessage: onMessage)
-    let subscription = RemoteSubscription(command, isForSignals: true, owner: owner)
+    let subscription = RemoteSubscription(command, isForSignals: true, take: take, owner: owner)
     self.subscription = subscription
     session.put(.call { session, loop in session.add(subscription, on: loop) })
   }

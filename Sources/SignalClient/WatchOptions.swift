@@ -30,7 +30,7 @@ public struct WatchOptions: Sendable {
   /// Everything, as it comes.
   public init() {}
 
-  /// The members of the command.
+  /// The members of the command, but for ``take``, which is less on each connection.
   func command(_ member: StaticString, _ patterns: [String]) -> [UInt8] {
     var command = CommandText("subscribe")
     command.add(member, patterns)
@@ -38,7 +38,6 @@ public struct WatchOptions: Sendable {
     command.add("initial", initial)
     command.add("exit", exit)
     command.add("oldValue", oldValue)
-    command.add("take", take)
     // Without these an event cannot be folded.
     let needed = ["path", "value", "revision"]
     command.add("fields", fields.map { fields in needed + fields.filter { !needed.contains($0) } })

@@ -14,7 +14,8 @@ public struct WriteOptions: Sendable {
   public var ttl: String?
   /// It goes when this client goes.
   ///
-  /// It is set again on each new connection, unless there is a condition, because by then it may be another's.
+  /// It is set again on each new connection, until another write of this store has succeeded: not where there is a condition,
+  /// because by then it may be another's, and not for a JSON Patch, which may be another change then.
   public var hold = false
   /// The reply waits until the change is on the disk of the server.
   public var sync = false
@@ -32,7 +33,8 @@ public struct WriteOptions: Sendable {
     return options
   }
 
-  var hasCondition: Bool { ifMatch != nil || ifAbsent || condition != nil }
+  /// Whether it is set again.
+  var isKept: Bool { hold && ifMatch == nil && !ifAbsent && condition == nil }
 
   func add(to command: inout CommandText) {
     command.add("ifMatch", ifMatch)

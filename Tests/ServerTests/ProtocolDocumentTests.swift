@@ -56,7 +56,7 @@ import Testing
       let code = CloseCode(rawValue: try #require(UInt16(cells[1])))
       let says: CloseCode.Advice =
         cells[3].hasPrefix("reconnect")
-        ? .reconnectNow : cells[3] == "not reconnect" ? .doNotReconnect : .reconnectAfterFixing
+        ? .reconnectLater : cells[3] == "not reconnect" ? .doNotReconnect : .reconnectAfterFixing
       #expect(code.advice == says, "\(row)")
     }
   }

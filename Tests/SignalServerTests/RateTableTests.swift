@@ -61,4 +61,12 @@ struct RateTableTests {
     #expect(table.busiest(3).map(\.path) == ["p/0", "p/1", "p/2"])
     #expect(table.changes.rate == Double(RateTable.mostPaths + 5))
   }
+
+  @Test func `counts end at the largest number there is`() {
+    var table = RateTable()
+    for _ in 1...2 { table.count(unknown: .max) }
+    table.count("a", value: nil)
+    table.close(after: .seconds(1))
+    #expect(table.changes.rate == Double(UInt64.max))
+  }
 }

@@ -48,6 +48,27 @@ struct TopViewTests {
     #expect(screen.written.allSatisfy { !$0.contains(/\u{1B}\[\d+m/) })
   }
 
+  @Test func `it shows numbers beyond all bounds`() {
+    let screen = Screen(.init(columns: 120, rows: 24))
+    let view = view(screen)
+    _ = view.draw(at: moment(0))
+    for _ in 1...2 { view.leaveOut(.max) }
+    view.take(set("door", 1))
+    #expect(view.draw(at: moment(1)) == .seconds(1))
+    #expect(screen.text[1].hasSuffix("1 paths  \(UInt64.max) left out"))
+  }
+
+  @Test(
+    arguments: [
+      ([0, Double.leastNonzeroMagnitude], "▅▅"), ([-Double.infinity, Double.infinity], "▅▅"),
+      ([0, Double.infinity], "▅▅"), ([1, 1], "▅▅"),
+      ([-Double.greatestFiniteMagnitude, Double.greatestFiniteMagnitude], "▁█"),
+      ([0, 20 * Double.leastNonzeroMagnitude], "▁█"),
+    ] as [([Double], String)])
+  func `blocks are drawn of any numbers`(numbers: [Double], blocks: String) {
+    #expect(Sparkline.blocks(for: numbers) == blocks)
+  }
+
   @Test func `it fits on the terminal, also when that becomes smaller`() {
     let screen = Screen(.init(columns: 40, rows: 10))
     let view = view(screen)

@@ -49,7 +49,7 @@ final class Theatre {
     .init(
       connect: { () throws(LinkFailure) in
         let next =
-          self.connections.isEmpty ? .failure(.refused(status: 500, text: "no more")) : self.connections.removeFirst()
+          self.connections.isEmpty ? .failure(.refused(status: 404, text: "no more")) : self.connections.removeFirst()
         return Link(self, try next.get())
       },
       print: { self.printed.append(String(decoding: $0, as: UTF8.self)) },
@@ -183,7 +183,7 @@ struct WatcherTests {
 
   @Test(
     arguments: [
-      .broken("the connection broke"), .refused(status: 503, text: "Draining"),
+      .broken("the connection broke"), .refused(status: 503, text: "Draining"), .refused(status: 502, text: "Gateway"),
       .closed(code: CloseCode(rawValue: 1001), reason: "bye"),
       .closed(code: CloseCode(rawValue: 4008), reason: ""), .closed(code: CloseCode(rawValue: 4399), reason: ""),
     ] as [LinkFailure])

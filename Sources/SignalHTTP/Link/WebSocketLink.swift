@@ -7,8 +7,8 @@ package enum WebSocketLinkEnd: Sendable {
   case broken(ClientError)
   /// The upgrade was answered with an ordinary response.
   case refused(HTTPClientResponse)
-  /// The server closed, with this code if it sent one.
-  case closed(CloseCode?)
+  /// The server closed, with a code and a reason if it sent them.
+  case closed(CloseFrame)
   /// The server violated RFC 6455 or sent more than is taken.
   case failed(WebSocketError)
 }
@@ -220,7 +220,7 @@ package final class WebSocketLink: @unchecked Sendable {
       case .end(let end):
         flush(on: loop)
         switch end {
-        case .closedByPeer(let frame), .closedByUs(let frame): self.end(.closed(frame.code), on: loop)
+        case .closedByPeer(let frame), .closedByUs(let frame): self.end(.closed(frame), on: loop)
         case .failed(let error): self.end(.failed(error), on: loop)
         }
       }

@@ -3,7 +3,7 @@
 /// Why a WebSocket ends (RFC 6455 §7.4), and therefore what the client should do next.
 ///
 /// The application's codes are assigned by range, so that a client that does not know a code still knows what to do:
-/// 4000–4399 reconnect now, 4400–4799 fix something first, 4800–4999 do not. See ``advice``.
+/// 4000–4399 reconnect later, 4400–4799 fix something first, 4800–4999 do not. See ``advice``.
 public struct CloseCode: RawRepresentable, Equatable, Hashable, Sendable {
   /// The number on the wire.
   public let rawValue: UInt16
@@ -59,7 +59,7 @@ extension CloseCode {
   /// What a client that receives a close code should do.
   public enum Advice: Equatable, Sendable {
     /// Connect again, with a growing and randomly varied delay, and resume from the last cursor.
-    case reconnectNow
+    case reconnectLater
     /// Something that the client sent was refused and would be again: change it, then connect.
     case reconnectAfterFixing
     /// The purpose of the connection is fulfilled, or the server will not serve this client.
@@ -71,7 +71,7 @@ extension CloseCode {
     switch rawValue {
     case 1000, 4800...4999: .doNotReconnect
     case 1002, 1003, 1007...1010, 3000...3999, 4400...4799: .reconnectAfterFixing
-    default: .reconnectNow
+    default: .reconnectLater
     }
   }
 }

@@ -27,7 +27,7 @@ struct Sparkline {
     means.append((time.milliseconds, row.double("avg")))
     if let number = row.double("min") { least = min(least ?? number, number) }
     if let number = row.double("max") { greatest = max(greatest ?? number, number) }
-    count += changes
+    count.addSaturating(changes)
     last = row.isNull("last") ? nil : row.text("last")
   }
 
@@ -70,8 +70,9 @@ struct Sparkline {
   }
 
   private static func block(_ mean: Double, _ low: Double, _ high: Double) -> Character {
-    // Halved, so that the difference is finite.
-    let share = high > low ? (mean / 2 - low / 2) / (high / 2 - low / 2) : 0.5
+    // Halved, so that the difference is finite; that of the least numbers may be none.
+    let span = high / 2 - low / 2
+    let share = span > 0 && span.isFinite ? (mean / 2 - low / 2) / span : 0.5
     return blocks[min(blocks.count - 1, Int(share * Double(blocks.count)))]
   }
 }

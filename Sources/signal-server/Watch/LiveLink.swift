@@ -19,12 +19,12 @@ enum LinkFailure: Error, Equatable, Sendable {
   /// The server closed with a code of docs/protocol.md §7, or with none.
   case closed(code: CloseCode?, reason: String)
 
-  /// Whether a new connection may succeed.
+  /// Whether a new connection may succeed: also where a proxy says that its server is not there.
   var invitesReconnect: Bool {
     switch self {
     case .broken: true
-    case .refused(let status, _): status == 503 || status == 429
-    case .closed(let code, _): code.map { $0.advice == .reconnectNow } ?? true
+    case .refused(let status, _): status >= 500 || status == 429
+    case .closed(let code, _): code.map { $0.advice == .reconnectLater } ?? true
     }
   }
 

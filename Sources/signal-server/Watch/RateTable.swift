@@ -55,7 +55,7 @@ struct RateTable: Sendable {
   ///
   /// - Parameter value: The new value; nil when the path is gone.
   mutating func count(_ path: String, value: JSONText?) {
-    totals[current] += 1
+    totals[current].addSaturating(1)
     let key = Array(path.utf8)
     if counts.count >= Self.mostPaths, counts[key] == nil { forget() }
     let slot = current
@@ -69,7 +69,7 @@ struct RateTable: Sendable {
   }
 
   /// Counts changes whose paths are not known.
-  mutating func count(unknown number: UInt64) { totals[current] += number }
+  mutating func count(unknown number: UInt64) { totals[current].addSaturating(number) }
 
   /// Counts bytes that have come.
   mutating func count(bytes: Int) { sizes[current] += UInt64(bytes) }
@@ -125,5 +125,13 @@ struct RateTable: Sendable {
       time += times[index]
     }
     return time > .zero ? sum / (time / .seconds(1)) : 0
+  }
+}
+
+extension UInt64 {
+  /// Adds, up to the largest number there is.
+  mutating func addSaturating(_ other: UInt64) {
+    let (sum, overflow) = addingReportingOverflow(other)
+    self = overflow ? .max : sum
   }
 }

@@ -55,7 +55,7 @@ final class TopView: WatchView {
   func receive(bytes: Int) { table.count(bytes: bytes) }
 
   func leaveOut(_ count: UInt64) {
-    leftOut += count
+    leftOut.addSaturating(count)
     table.count(unknown: count)
   }
 
@@ -136,7 +136,8 @@ final class TopView: WatchView {
 
   /// A number with one digit behind the point.
   static func decimal(_ number: Double) -> String {
-    let tenths = Int((number * 10).rounded())
+    // What a server says may be as large as it likes.
+    let tenths = Int(exactly: (number * 10).rounded()) ?? .max
     return "\(tenths / 10).\(tenths % 10)"
   }
 }

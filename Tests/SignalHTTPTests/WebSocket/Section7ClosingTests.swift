@@ -190,11 +190,11 @@ struct Section7ClosingTests {
     }
 
     @Test(arguments: [
-      (1000, CloseCode.Advice.doNotReconnect), (1001, .reconnectNow), (1002, .reconnectAfterFixing),
-      (1003, .reconnectAfterFixing), (1005, .reconnectNow), (1006, .reconnectNow), (1007, .reconnectAfterFixing),
-      (1008, .reconnectAfterFixing), (1009, .reconnectAfterFixing), (1011, .reconnectNow), (1012, .reconnectNow),
-      (1013, .reconnectNow), (1014, .reconnectNow), (3000, .reconnectAfterFixing), (3999, .reconnectAfterFixing),
-      (4000, .reconnectNow), (4008, .reconnectNow), (4399, .reconnectNow), (4400, .reconnectAfterFixing),
+      (1000, CloseCode.Advice.doNotReconnect), (1001, .reconnectLater), (1002, .reconnectAfterFixing),
+      (1003, .reconnectAfterFixing), (1005, .reconnectLater), (1006, .reconnectLater), (1007, .reconnectAfterFixing),
+      (1008, .reconnectAfterFixing), (1009, .reconnectAfterFixing), (1011, .reconnectLater), (1012, .reconnectLater),
+      (1013, .reconnectLater), (1014, .reconnectLater), (3000, .reconnectAfterFixing), (3999, .reconnectAfterFixing),
+      (4000, .reconnectLater), (4008, .reconnectLater), (4399, .reconnectLater), (4400, .reconnectAfterFixing),
       (4799, .reconnectAfterFixing), (4800, .doNotReconnect), (4999, .doNotReconnect),
     ])
     func `a code, or its range, tells the client what to do next`(code: Int, advice: CloseCode.Advice) {

@@ -250,28 +250,28 @@ class Client:
         self, path: str, value: Any, options: Mapping[str, Any],
         settle: Callable[[Written | Exception], None] | None = None,
     ) -> Written:
-        self._held.pop(path, None)
         command = {"type": "set", "path": path, "value": value}
         is_kept = options.get("hold") and not any(options.get(name) for name in ("if_match", "if_none_match", "if_"))
-        written = await self._write(command, options, settle)
-        if is_kept:
-            self._held[path] = {**command, **_wire(options)}
-        return written
+        return await self._write(command, options, settle, is_kept=bool(is_kept))
 
     async def _delete(
         self, path: str, options: Mapping[str, Any], settle: Callable[[Written | Exception], None] | None = None,
     ) -> Written:
-        self._held.pop(path, None)
         return await self._write({"type": "delete", "path": path}, options, settle)
 
     async def _write(
         self, command: Mapping[str, Any], options: Mapping[str, Any],
-        settle: Callable[[Written | Exception], None] | None = None,
+        settle: Callable[[Written | Exception], None] | None = None, *, is_kept: bool = False,
     ) -> Written:
         """`settle` is called as the reply comes, before the events behind it."""
         future: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
 
         def resolve(reply: Mapping[str, Any]) -> None:
+            # One that is refused changes nothing here either.
+            for operation in [command] if "path" in command else command["operations"]:
+                self._held.pop(operation["path"], None)
+            if is_kept:
+                self._held[command["path"]] = {**command, **_wire(options)}
             written = Written(self._cursor(reply["revision"]), reply["changed"], reply.get("expires"))
             if settle:
                 settle(written)
@@ -358,7 +358,8 @@ class Client:
                 close_timeout=self._timeout, max_size=MESSAGE_BYTES)
         except InvalidStatus as error:
             problem = _problem(error)
-            is_final = problem["status"] >= 400 and problem["status"] != 503
+            # Above, a proxy may say that its server is not there.
+            is_final = 400 <= problem["status"] < 500 and problem["status"] != 429
             return (1008, SignalError(problem, "refused")) if is_final else (1006, None)
         except InvalidURI as error:
             return 1008, error
@@ -431,7 +432,7 @@ class Client:
             if error.code == "identity_mismatch":
                 self._abandon(4008)
             elif not self._is_ready:
-                self._abandon(4000 if callable(self._token) else 4401, error)
+                self._abandon(4000 if callable(self._token) or error.is_temporary else 4401, error)
 
         self._transmit(Pending("auth", _text({"type": "auth", "token": token}), resolve, reject))
 
