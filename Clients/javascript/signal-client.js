@@ -165,7 +165,7 @@ class Subscription {
     for (const event of this.#unit) {
       const before = this.known.get(event.path)
       if (event.type === "didSet") this.#keep(event, epoch)
-      // The end of what was never shown is news only to a filter that asks for ends.
+      // The end of what was not shown is news only to a filter.
       else if (!this.known.delete(event.path) && (!this.command.where || event.type === "didExit")) continue
       changes.push({ oldValue: before?.value, ...event })
     }
@@ -175,7 +175,7 @@ class Subscription {
   }
 
   #reach(revision, epoch) {
-    // Signals have no cursor, although their `live` has a revision; nor has an `end` in the midst of a snapshot.
+    // Signals have no cursor, nor has an `end` within a snapshot.
     if (this.command.match && revision !== undefined) {
       this.#cursor = `${epoch}.${revision}`
       this.#audience = this.#offered
@@ -513,7 +513,7 @@ class Client {
   set(path, value, options) {
     const command = { ...options, type: "set", path, value }
     const { hold, if: condition, ifMatch, ifNoneMatch } = command
-    // One with a condition may be another's by the time that a new connection begins.
+    // One with a condition may be another's when a new connection begins.
     return this.#write(command, hold && !condition && !ifMatch && !ifNoneMatch)
   }
 
@@ -562,7 +562,7 @@ class Client {
   }
 
   async #open() {
-    // Stands for the socket until there is one, so that a close meanwhile is noticed.
+    // Stands for the socket until there is one, so a close is noticed.
     let socket = (this.#socket = { close() {} })
     let token
     try {
@@ -597,7 +597,7 @@ class Client {
         else this.#receive(message)
       }
     }
-    // In node 20 no close follows where a connection did not open; elsewhere it says no more.
+    // In node 20 no close follows where none was open; elsewhere it says no more.
     socket.onerror = () => { if (isCurrent() && !isOpen) this.#lost(1006) }
     socket.onclose = ({ code, reason }) => { if (isCurrent()) this.#lost(code, reason) }
   }
@@ -615,7 +615,7 @@ class Client {
       reject: (refusal) => {
         if (refusal.outcome !== "refused") return
         invoke(this.#options.onError, refusal)
-        // Who somebody is, is said once for a connection. A refused token may be followed by a better one.
+        // Who somebody is, is said once for a connection; a better token may follow.
         if (refusal.code === "identity_mismatch") this.#abandon(4008)
         else if (!this.#isReady) this.#abandon(this.#isRenewable || refusal.temporary ? 1006 : 4401, refusal)
       },
@@ -688,8 +688,7 @@ class Client {
     if (wasReady && Date.now() - this.#openedAt > 5000) this.#attempts = 0
     const { minDelay, maxDelay } = this.#options
     const delay = Math.min(maxDelay, minDelay * 2 ** this.#attempts) * (0.5 + Math.random() / 2)
-    this.#attempts += 1
-    const isNow = what === "now" || (what === "token" && wasReady)
+    const isNow = !this.#attempts++ && (what === "now" || (what === "token" && wasReady))
     this.#timer = setTimeout(this.#reconnect, isNow ? 0 : delay)
     if (!this.#hasBeenReady && code === 1006) this.#askWhy()
     this.#turn()
@@ -703,7 +702,7 @@ class Client {
       const isServed = [401, 405, 429].includes(answer.status) || answer.status >= 500
       if (problem.code && !isServed && !this.#hasBeenReady) this.#end(new SignalError(problem, "refused"))
     } catch {
-      // Nobody there, or a page that may not read the answer: all there is to do is to try again.
+      // Nobody there, or an answer that the page may not read: try again.
     }
   }
 
@@ -796,7 +795,7 @@ class Client {
 
   #write(command, isKept = false) {
     return quiet(this.request(command).then(({ revision, changed, expires }) => {
-      // One that is refused changes nothing here either.
+      // A refused one changes nothing.
       for (const { path } of command.path ? [command] : command.operations) this.#held.delete(path)
       if (isKept) this.#held.set(command.path, command)
       return { cursor: this.#cursor(revision), changed, expires }

@@ -16,9 +16,13 @@ import Testing
   }()
 
   /// A store that holds `p`, and its connection.
-  private static func holding() async throws -> (ScriptedServer, RemoteStore, ScriptedConnection) {
+  ///
+  /// - Parameter timeout: also how long what is refused for now waits; a busy machine must not exceed it.
+  private static func holding(
+    timeout: Duration = RemoteStore.Configuration().timeout
+  ) async throws -> (ScriptedServer, RemoteStore, ScriptedConnection) {
     let server = try ScriptedServer()
-    let remote = try server.connect { $0.timeout = .seconds(1) }
+    let remote = try server.connect { $0.timeout = timeout }
     let connection = await server.next()
     async let result = remote.set("p", JSONText("held"), hold)
     connection.accept(await connection.next(), #""revision":5,"changed":true"#)
@@ -87,7 +91,7 @@ import Testing
   }
 
   @Test func `what is refused for now is tried again`() async throws {
-    let (server, remote, first) = try await Self.holding()
+    let (server, remote, first) = try await Self.holding(timeout: .seconds(6))
     async let told: Void = remote.onDisconnect([.delete("q")])
     first.accept(await first.next())
     try await told

@@ -129,7 +129,7 @@ import Testing
 
   @Test func `answers a subscription late, and it is granted all the same`() async throws {
     let server = try ScriptedServer()
-    let remote = try server.connect { $0.timeout = .seconds(1) }
+    let remote = try server.connect { $0.timeout = .seconds(5) }
     let connection = await server.next()
     let watch = remote.watch(["a/**"])
     let subscribe = await connection.next()

@@ -346,9 +346,11 @@ class Client:
                 self._attempts = 0
             shortest, longest = self._delays
             delay = min(longest, shortest * 2 ** min(self._attempts, 32)) * random.uniform(0.5, 1)
+            # Only a connection that has lasted, or the first one, is followed by another at once.
+            is_now = self._attempts == 0 and (what == "now" or (what == "token" and was_ready))
             self._attempts += 1
             self._turn()
-            await asyncio.sleep(0 if what == "now" or (what == "token" and was_ready) else delay)
+            await asyncio.sleep(0 if is_now else delay)
 
     async def _connection(self, token: str | None) -> tuple[int, Exception | None]:
         """One connection from its begin to its end: the close code, and the reason when there is another one."""
