@@ -63,13 +63,18 @@ import Testing
     let property = remote.property("p", as: String.self)
     await connection.grant(1, didSet("p", #""held""#, 5), revision: 5)
     await property.becomes("held")
+    let other = how == "two in a transaction" ? remote.property("other", as: String.self) : nil
+    // Its subscription comes first, so that the write is the next command.
+    if other != nil { await connection.grant(2, revision: 5) }
     let answer = Task { connection.accept(await connection.next(), #""revision":6,"changed":true"#) }
     switch how {
     case "value": property.value = "a"
     case "modify": property.modify { $0 = "b" }
     case "two in a transaction":
-      let other = remote.property("other", as: String.self)
-      withTransaction { (property.value, other.value) = ("c", "d") }
+      withTransaction {
+        property.value = "c"
+        other?.value = "d"
+      }
     case "patch": try await remote.patch("p", JSONText("e"))
     case "transaction": try await remote.transaction([.set("p", JSONText("f")), .delete("q")])
     default: try await remote.delete("p")
