@@ -233,22 +233,44 @@ def closing(port):
     return run
 
 
-def patches(port):
-    """JSON Patches that do as much as they may, on an array of 200 000 elements."""
-    setter = Client(port)
-    setter.ask("PUT", "/properties/big", json.dumps([0] * 200_000).encode())
+def patches(number):
+    """JSON Patches that do as much as they may, on an array of 200 000 elements; from so many connections."""
     operations = [{"op": "test", "path": "/199999", "value": 0}] * 20
-    body = json.dumps(operations).encode()
+    return patching(number, [0] * 200_000, "application/json-patch+json", [json.dumps(operations).encode()])
 
-    def run(stop):
-        client, statuses = Client(port), {}
-        while not stop.is_set():
-            status, _ = client.ask(
-                "PATCH", "/properties/big", body, "Content-Type: application/json-patch+json\r\n")
-            statuses[status] = statuses.get(status, 0) + 1
-        return f"answers: {statuses}"
 
-    return run
+def merges(port):
+    """Merge patches that change every one of 50 000 members, and back."""
+    documents = [json.dumps({str(name): value for name in reversed(range(50_000))}).encode() for value in (1, 2)]
+    return patching(1, {str(name): 0 for name in range(50_000)}, "application/merge-patch+json", documents)(port)
+
+
+def patching(number, value, kind, documents):
+    """Connections that patch one large value again and again."""
+    def attack(port):
+        setter = Client(port)
+        setter.ask("PUT", "/properties/big", json.dumps(value).encode())
+        statuses = {}
+
+        def one(stop):
+            client, turn = Client(port), 0
+            while not stop.is_set():
+                document = documents[turn % len(documents)]
+                status, _ = client.ask("PATCH", "/properties/big", document, f"Content-Type: {kind}\r\n")
+                statuses[status] = statuses.get(status, 0) + 1
+                turn += 1
+
+        def run(stop):
+            threads = [threading.Thread(target=one, args=(stop,), daemon=True) for _ in range(number)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return f"answers: {statuses}"
+
+        return run
+
+    return attack
 
 
 ATTACKS = {
@@ -258,7 +280,9 @@ ATTACKS = {
     "filters": filters(1),
     "filters-10": filters(10),
     "waits": waits,
-    "patches": patches,
+    "patches": patches(1),
+    "patches-10": patches(10),
+    "merges": merges,
     "closing": closing,
 }
 

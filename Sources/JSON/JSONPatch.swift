@@ -25,8 +25,9 @@ public struct JSONPatch: Sendable {
   public struct Limits: Sendable, Equatable {
     /// Maximum number of operations; 1000 by default.
     public var operations: Int
-    /// Elements and members that all operations together may pass, compare or move; 600 000 by default,
-    /// some tens of milliseconds.
+    /// Elements and members that all operations together may pass; 600 000 by default, a few milliseconds.
+    ///
+    /// Those that a `test` has to compare one by one count several times.
     public var work: Int
     /// Bounds of the result.
     public var result: JSONLimits

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// A value while patches change it: unchanged parts stay where they are in their text.
+/// A value while patches change it: unchanged parts stay where they are in their text, and neighbours of them stay
+/// together (``Part/run(_:)``), so that a patch of a few places of a large value costs little more than finding them.
 ///
 /// It is never deeper than the limit, so recursion over it is bounded.
 struct Patcher {
@@ -10,8 +11,8 @@ struct Patcher {
     case target(JSONTree.Node)
     /// As it stands in the patch.
     case patch(JSONTree.Node)
-    case array([Piece])
-    case object([Member])
+    case array(Parts)
+    case object(Parts)
   }
 
   /// The name of a member, as it is written or as it has come in a pointer.
@@ -21,11 +22,27 @@ struct Patcher {
     case name([UInt8])
   }
 
-  struct Member {
-    var key: Key
-    var value: Piece
-    /// While a merge patch is applied: what is to be in the place of the value; nil inside when nothing.
-    var pending: Piece??
+  /// The elements of an array, or the members of an object, in order.
+  typealias Parts = [Part]
+
+  /// Some of the elements of an array, or of the members of an object.
+  enum Part {
+    /// At least one, one after the other, as they stand in their text.
+    case run(Run)
+    case element(Piece)
+    case member(Key, Piece)
+  }
+
+  /// Consecutive elements or members of one array or object of a tree.
+  struct Run {
+    /// Whether the tree is that of the patch.
+    let isPatch: Bool
+    /// The array or object.
+    let container: JSONTree.Node
+    /// The nodes: elements, or keys and values, with all that they contain.
+    var nodes: Range<UInt32>
+    /// Elements or members.
+    var count: Int
   }
 
   let target: JSONTree
@@ -69,9 +86,11 @@ struct Patcher {
     }
   }
 
+  /// The piece at a pointer; nothing is taken apart.
   private mutating func find(_ pointer: JSONPointer) throws(JSONPatchError) -> Piece {
-    var found = Piece.target(.root)
-    try change(at: pointer) { (_, piece) throws(JSONPatchError) in found = piece }
+    guard pointer.count <= limits.result.depth else { throw JSONPatchError(.notFound) }
+    var found = root
+    for position in 0..<pointer.count { found = try child(pointer[position].span, of: found) }
     return found
   }
 
@@ -80,23 +99,25 @@ struct Patcher {
     guard let parent = pointer.parent else { return root = value }
     let step = Array(pointer[pointer.count - 1])
     try change(at: parent) { (patcher, piece) throws(JSONPatchError) in
+      patcher.takeApart(&piece)
       switch piece {
-      case .array(var elements):
+      case .array(var parts):
         piece = .array([])
-        let index = step == [UInt8(ascii: "-")] ? elements.count : JSONPointer.arrayIndex(step.span)
-        guard let index, index <= elements.count else { throw JSONPatchError(.badIndex) }
-        try patcher.spend(elements.count - index)
-        elements.insert(value, at: index)
-        piece = .array(elements)
-      case .object(var members):
+        let isEnd = step == [UInt8(ascii: "-")]
+        guard let index = isEnd ? Int.max : JSONPointer.arrayIndex(step.span) else { throw JSONPatchError(.badIndex) }
+        let place = try patcher.open(&parts, at: index, orEnd: isEnd)
+        try patcher.spend(parts.count - place)
+        parts.insert(.element(value), at: place)
+        piece = .array(parts)
+      case .object(var parts):
         piece = .object([])
-        try patcher.spend(members.count)
-        if let index = members.lastIndex(where: { patcher.isName(of: $0.key, step) }) {
-          members[index].value = value
+        if let place = try patcher.isolate(step, in: &parts) {
+          guard case .member(let key, _) = parts[place] else { break }
+          parts[place] = .member(key, value)
         } else {
-          members.append(Member(key: .name(step), value: value))
+          parts.append(.member(.name(step), value))
         }
-        piece = .object(members)
+        piece = .object(parts)
       case .target, .patch: throw JSONPatchError(.notFound)
       }
     }
@@ -107,25 +128,21 @@ struct Patcher {
     let step = Array(pointer[pointer.count - 1])
     var removed: Piece?
     try change(at: parent) { (patcher, piece) throws(JSONPatchError) in
+      patcher.takeApart(&piece)
       switch piece {
-      case .array(var elements):
+      case .array(var parts):
         piece = .array([])
-        guard let index = JSONPointer.arrayIndex(step.span), index < elements.count else {
-          throw JSONPatchError(.badIndex)
-        }
-        try patcher.spend(elements.count - index)
-        removed = elements.remove(at: index)
-        piece = .array(elements)
-      case .object(var members):
+        guard let index = JSONPointer.arrayIndex(step.span) else { throw JSONPatchError(.badIndex) }
+        let place = try patcher.isolate(index, in: &parts)
+        try patcher.spend(parts.count - place)
+        if case .element(let element) = parts.remove(at: place) { removed = element }
+        piece = .array(parts)
+      case .object(let parts):
         piece = .object([])
-        try patcher.spend(members.count)
-        guard let index = members.lastIndex(where: { patcher.isName(of: $0.key, step) }) else {
-          throw JSONPatchError(.notFound)
-        }
-        removed = members[index].value
         // All that have the name, or an earlier one would come to light.
-        members.removeAll { patcher.isName(of: $0.key, step) }
-        piece = .object(members)
+        let rest: Parts
+        (rest, removed) = try patcher.removing(step, from: parts)
+        piece = .object(rest)
       case .target, .patch: throw JSONPatchError(.notFound)
       }
     }
@@ -135,7 +152,7 @@ struct Patcher {
 
   // MARK: Places
 
-  /// Calls `body` with the piece at a pointer, taken apart if it is an array or an object.
+  /// Calls `body` with the piece at a pointer, for which all around it is taken apart.
   private mutating func change(
     at pointer: JSONPointer, _ body: (inout Patcher, inout Piece) throws(JSONPatchError) -> Void
   ) throws(JSONPatchError) {
@@ -151,42 +168,36 @@ struct Patcher {
     _ piece: inout Piece, _ pointer: JSONPointer, _ position: Int,
     _ body: (inout Patcher, inout Piece) throws(JSONPatchError) -> Void
   ) throws(JSONPatchError) {
-    try takeApart(&piece)
     guard position < pointer.count else { return try body(&self, &piece) }
     let step = pointer[position]
+    takeApart(&piece)
     switch piece {
-    case .array(var elements):
+    case .array(var parts):
       piece = .array([])
-      guard let index = JSONPointer.arrayIndex(step.span), index < elements.count else {
-        throw JSONPatchError(.badIndex)
-      }
-      try descend(&elements[index], pointer, position + 1, body)
-      piece = .array(elements)
-    case .object(var members):
+      guard let index = JSONPointer.arrayIndex(step.span) else { throw JSONPatchError(.badIndex) }
+      let place = try isolate(index, in: &parts)
+      guard case .element(var child) = parts[place] else { throw JSONPatchError(.badIndex) }
+      // What is held twice would be copied when it is changed.
+      parts[place] = .element(.array([]))
+      try descend(&child, pointer, position + 1, body)
+      parts[place] = .element(child)
+      piece = .array(parts)
+    case .object(var parts):
       piece = .object([])
-      try spend(members.count)
-      let name = Array(step)
-      guard let index = members.lastIndex(where: { isName(of: $0.key, name) }) else { throw JSONPatchError(.notFound) }
-      try descend(&members[index].value, pointer, position + 1, body)
-      piece = .object(members)
+      guard let place = try isolate(Array(step), in: &parts), case .member(let key, var child) = parts[place] else {
+        throw JSONPatchError(.notFound)
+      }
+      parts[place] = .member(key, .array([]))
+      try descend(&child, pointer, position + 1, body)
+      parts[place] = .member(key, child)
+      piece = .object(parts)
     case .target, .patch: throw JSONPatchError(.notFound)
-    }
-  }
-
-  private mutating func takeApart(_ piece: inout Piece) throws(JSONPatchError) {
-    if let elements = elements(of: piece) {
-      if case .array = piece { return }
-      try spend(elements.count)
-      piece = .array(elements)
-    } else if let members = members(of: piece) {
-      if case .object = piece { return }
-      try spend(members.count)
-      piece = .object(members)
     }
   }
 
   // MARK: Limits
 
+  /// Counts what an operation has to look at: an element or member each, and one for the operation.
   mutating func spend(_ cost: Int) throws(JSONPatchError) {
     work -= cost + 1
     if work < 0 { throw JSONPatchError(.tooCostly) }
@@ -202,38 +213,41 @@ struct Patcher {
     switch piece {
     case .target(let node): return try depth(of: node, in: target)
     case .patch(let node): return try depth(of: node, in: patch)
-    case .array(let elements):
-      try spend(elements.count)
+    case .array(let parts), .object(let parts):
+      try spend(parts.count)
       var deepest = 0
-      for element in elements { deepest = max(deepest, try depth(of: element)) }
-      return deepest + 1
-    case .object(let members):
-      try spend(members.count)
-      var deepest = 0
-      for member in members { deepest = max(deepest, try depth(of: member.value)) }
+      for part in parts {
+        switch part {
+        case .run(let run):
+          try spend(run.nodes.count)
+          deepest = max(deepest, tree(of: run).depth(of: run.nodes))
+        case .element(let value), .member(_, let value): deepest = max(deepest, try depth(of: value))
+        }
+      }
       return deepest + 1
     }
   }
 
   private mutating func depth(of node: JSONTree.Node, in tree: JSONTree) throws(JSONPatchError) -> Int {
-    let (depth, nodes) = tree.depth(of: node)
-    try spend(nodes)
-    return depth
+    let nodes = tree.nodes(of: node)
+    try spend(nodes.count)
+    return tree.depth(of: nodes)
   }
 
   private mutating func bytes(of piece: Piece) throws(JSONPatchError) -> Int {
     switch piece {
     case .target(let node): return target.range(of: node).count
     case .patch(let node): return patch.range(of: node).count
-    case .array(let elements):
-      try spend(elements.count)
+    case .array(let parts), .object(let parts):
+      try spend(parts.count)
       var sum = 2
-      for element in elements { sum += 1 + (try bytes(of: element)) }
-      return sum
-    case .object(let members):
-      try spend(members.count)
-      var sum = 2
-      for member in members { sum += 4 + name(of: member.key).count + (try bytes(of: member.value)) }
+      for part in parts {
+        switch part {
+        case .run(let run): sum += 1 + tree(of: run).range(of: run.nodes, in: run.container).count
+        case .element(let value): sum += 1 + (try bytes(of: value))
+        case .member(let key, let value): sum += 4 + name(of: key).count + (try bytes(of: value))
+        }
+      }
       return sum
     }
   }

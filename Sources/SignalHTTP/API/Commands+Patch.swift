@@ -11,7 +11,7 @@ extension Commands {
       let patch = MergePatch(document)
       return try update(request.path, request.condition, filter: request.filter, as: caller) {
         current, _ throws(Problem) in
-        request.action(setting: try held(patch.apply(to: current?.value)))
+        request.action(setting: try held(patch.apply(to: current?.value), patch))
       }
     case .operations(let document):
       let patch: JSONPatch
@@ -33,12 +33,17 @@ extension Commands {
   }
 
   /// Checks the result of a merge against the limits of a value.
-  private func held(_ value: JSONText) throws(Problem) -> JSONText {
+  private func held(_ value: JSONText, _ patch: MergePatch) throws(Problem) -> JSONText {
+    let limits = configuration.values
+    guard value.bytes.count <= limits.bytes else {
+      throw Problem(.bodyTooLarge, "A value has at most \(limits.bytes) bytes.")
+    }
+    // It is no deeper than the deeper of the two, and the present value is not too deep.
+    if patch.depth <= limits.depth { return value }
     do {
-      return try JSONText(validating: value.bytes, limits: configuration.values)
+      return try JSONText(validating: value.bytes, limits: limits)
     } catch {
-      guard error.reason == .tooLarge else { throw Problem(.badPatch, "The result: \(error)") }
-      throw Problem(.bodyTooLarge, "A value has at most \(configuration.values.bytes) bytes.")
+      throw Problem(.badPatch, "The result: \(error)")
     }
   }
 

@@ -124,7 +124,7 @@ struct JSONMembers {
     guard tree.range(of: node).count <= limits.bytes else {
       throw Problem(.bodyTooLarge, "\"\(name)\" of \(subject) has at most \(limits.bytes) bytes.")
     }
-    guard tree.depth(of: node).depth <= limits.depth else {
+    guard tree.depth(of: node) <= limits.depth else {
       throw Problem(.badJSON, "\"\(name)\" of \(subject) has at most \(limits.depth) levels.")
     }
     return tree.text(of: node)

@@ -118,8 +118,12 @@ public actor EventLoop {
   private var drainDeadline = UInt64.max
   /// Participants have work that did not fit into this turn: the next one begins at once.
   private var hasWorkLeft = false
+  /// Heavy connections have been put off in this turn.
+  private var isWaitingForOthers = false
   /// What this turn may still spend on evaluating clients' expressions.
   var work: TurnWork
+  /// Whose turn it is when some ask for more work than others.
+  var shares = LoopShares()
   /// Accounts for the memory of the loop's connections; nil when it has no limit.
   let memory: MemoryKeeper?
   /// The memory of `counters`.
@@ -193,7 +197,9 @@ public actor EventLoop {
       hasWorkLeft = false
       // Other runnable threads get the processor first; by the time it is ours again, more events have gathered:
       // sleeping for one event at a time costs two thread switches and a wake-up for each.
-      if !hasWork { sched_yield() }
+      // So they do while heavy connections wait for events of the others.
+      if !hasWork || isWaitingForOthers { sched_yield() }
+      isWaitingForOthers = false
       let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
       if events == 0 && !hasWork { return }
       now = monotonicNanoseconds()
@@ -201,6 +207,7 @@ public actor EventLoop {
       compressors.beginTurn(work: work.limit)
       outputLeft = Self.turnOutput
       for participant in participants { participant.turnBegins(on: self) }
+      shares.beginTurn(at: Self.time)
       dispatch(events)
       for work in executor.take() {
         switch work {
@@ -211,6 +218,7 @@ public actor EventLoop {
       servePassing()
       if !again.isEmpty {
         toProceed.removeFirst(again.count)
+        shares.skip(to: Self.time)
         for member in again { member.proceed(on: self) }
       }
       for participant in participants { participant.turnEnds(on: self) }
@@ -420,6 +428,13 @@ public actor EventLoop {
   ///
   /// The caller keeps track of whether it has asked.
   func markDirty(_ member: any LoopMember) { dirty.append(member) }
+
+  /// Whether a heavy connection is served later, because others come first.
+  func putsOff(heavy: Bool) -> Bool {
+    if !heavy || shares.servesHeavy { return false }
+    isWaitingForOthers = true
+    return true
+  }
 
   /// Asks for `proceed` in the next turn.
   ///

@@ -105,10 +105,11 @@ struct PatchTests {
     #expect(try code(Self.merge, #"{"x":{"y":{"z":[]}}}"#) == "bad_patch")
     let test = #"{"op":"test","path":"/x","value":[[]]}"#
     #expect(try code(Self.operations, "[\(test),\(test),\(test)]") == "too_many_operations")
-    try server.store.set("a", "[1,2,3,4,5,6,7,8,9]")
-    let insert = #"{"op":"add","path":"/0","value":[]}"#
-    #expect(try code(Self.operations, "[\(insert),\(insert)]") == "bad_patch")
-    #expect(try server.store.text("a") == "[1,2,3,4,5,6,7,8,9]")
+    // Elements of different sizes are counted one by one.
+    try server.store.set("a", "[[1],2,3,4,5,6,7,8,9]")
+    let replace = #"{"op":"replace","path":"/8","value":0}"#
+    #expect(try code(Self.operations, #"[{"op":"test","path":"/8","value":9},\#(replace)]"#) == "bad_patch")
+    #expect(try server.store.text("a") == "[[1],2,3,4,5,6,7,8,9]")
   }
 
   @Test func `a patch over the live protocol is either kind`() throws {
