@@ -66,10 +66,14 @@ let package = Package(
     .target(
       name: "SignalClient", dependencies: ["JSON", "SignalHTTP", "SignalStore", "Signals"], exclude: ["README.md"],
       swiftSettings: strict),
+    .target(
+      name: "SignalCluster", dependencies: ["COpenSSL", "JSON", "SignalHTTP", "SignalStore", "Signals"],
+      swiftSettings: strict),
     .executableTarget(
       name: "signal-server",
       dependencies: [
-        "CEL", "CYAML", "JSON", "SignalAccess", "SignalHTTP", "SignalJournal", "SignalStore", "Signals",
+        "CEL", "CYAML", "JSON", "SignalAccess", "SignalCluster", "SignalHTTP", "SignalJournal", "SignalStore",
+        "Signals",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],
@@ -115,9 +119,13 @@ let package = Package(
       exclude: ["Transcripts"],
       swiftSettings: strict),
     .testTarget(
+      name: "ClusterTests",
+      dependencies: ["JSON", "SignalAccess", "SignalCluster", "SignalHTTP", "SignalStore", "Signals", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
       name: "SignalServerTests",
       dependencies: [
-        "CEL", "JSON", "SignalAccess", "SignalHTTP", "SignalJournal", "SignalStore", "signal-server",
+        "CEL", "JSON", "SignalAccess", "SignalCluster", "SignalHTTP", "SignalJournal", "SignalStore", "signal-server",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],

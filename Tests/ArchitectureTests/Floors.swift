@@ -18,8 +18,9 @@ enum Floors {
       "CTLS", "CZlib", "CFiles",
     ],
     "SignalClient": ["JSON", "Signals", "SignalStore", "SignalHTTP", "Synchronization"],
+    "SignalCluster": ["JSON", "Signals", "SignalStore", "SignalHTTP", "Synchronization", "COpenSSL"],
     "signal-server": [
-      "JSON", "CEL", "SignalStore", "SignalAccess", "SignalHTTP", "SignalJournal", "ArgumentParser", "Logging",
+      "JSON", "CEL", "SignalStore", "SignalAccess", "SignalHTTP", "SignalJournal", "SignalCluster", "ArgumentParser", "Logging",
       "FoundationEssentials",
       "Synchronization",
       "Dispatch", "Glibc",

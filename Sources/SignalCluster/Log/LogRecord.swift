@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+
+internal import JSON
+package import SignalStore
+
+/// One message of the log: a head that says who has written it where, and for a batch the entries, each a line of JSON.
+package struct LogRecord: Sendable {
+  /// The version of the format that is written, and the highest that is read.
+  package static let version: UInt64 = 1
+
+  /// What the first line says.
+  package enum Head: Sendable, Equatable {
+    case batch(BatchHead)
+    case claim(ClaimHead)
+  }
+
+  package let head: Head
+  /// The whole record.
+  package let bytes: [UInt8]
+  /// Where the entries begin; the end of the bytes when there are none.
+  let bodyStart: Int
+
+  /// The lines of the entries, without their ends.
+  package var lines: some Sequence<ArraySlice<UInt8>> { bytes[bodyStart...].split(separator: UInt8(ascii: "\n")) }
+
+  /// How many entries there are, and how many of them take a revision.
+  package var counts: (entries: Int, revisions: Int) {
+    var counts = (entries: 0, revisions: 0)
+    for line in lines {
+      counts.entries += 1
+      if line.starts(with: Self.commitStart) { counts.revisions += 1 }
+    }
+    return counts
+  }
+
+  /// How the entry of a commit begins, and no other.
+  package static let commitStart = Array(#"{"c":"#.utf8)
+}
+
+/// The head of entries that the leader of a term has appended.
+package struct BatchHead: Sendable, Equatable {
+  package let term: UInt64
+  /// Its place among the batches of its term, from 1.
+  package let number: UInt64
+  /// The leader.
+  package let node: String
+  /// The revision of the first commit in it, or of the next one.
+  package let first: Revision
+  /// The link of the record before it.
+  package let previous: ChainLink
+}
+
+/// The head of a record by which a node becomes the leader of a new term.
+package struct ClaimHead: Sendable, Equatable {
+  package let term: UInt64
+  package let node: String
+  /// Tells apart the processes of one node.
+  package let session: String
+  /// The revision of the last commit before it.
+  package let last: Revision
+  package let previous: ChainLink
+  /// The history to which the revisions from here on belong.
+  package let epoch: Epoch
+}
+
+// MARK: - Writing
+
+extension LogRecord {
+  /// - Parameter lines: The entries, each with a line feed at its end.
+  package init(_ head: BatchHead, lines: [UInt8]) {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(lines.count + 160)
+    Self.begin("batch", head.term, head.node, &bytes)
+    bytes.append(literal: #","n":"#)
+    bytes.appendJSON(head.number)
+    bytes.append(literal: #","first":"#)
+    bytes.appendJSON(head.first.number)
+    Self.end(head.previous, &bytes)
+    self.head = .batch(head)
+    bodyStart = bytes.count
+    bytes.append(contentsOf: lines)
+    self.bytes = bytes
+  }
+
+  package init(_ head: ClaimHead) {
+    var bytes: [UInt8] = []
+    Self.begin("claim", head.term, head.node, &bytes)
+    bytes.append(literal: #","session":"#)
+    bytes.appendJSON(head.session)
+    bytes.append(literal: #","last":"#)
+    bytes.appendJSON(head.last.number)
+    bytes.append(literal: #","epoch":""#)
+    head.epoch.write(to: &bytes)
+    bytes.append(literal: "\"")
+    Self.end(head.previous, &bytes)
+    self.head = .claim(head)
+    bodyStart = bytes.count
+    self.bytes = bytes
+  }
+
+  private static func begin(_ kind: StaticString, _ term: UInt64, _ node: String, _ bytes: inout [UInt8]) {
+    bytes.append(literal: #"{"v":"#)
+    bytes.appendJSON(version)
+    bytes.append(literal: #","kind":""#)
+    bytes.append(literal: kind)
+    bytes.append(literal: #"","term":"#)
+    bytes.appendJSON(term)
+    bytes.append(literal: #","node":"#)
+    bytes.appendJSON(node)
+  }
+
+  private static func end(_ previous: ChainLink, _ bytes: inout [UInt8]) {
+    bytes.append(literal: #","prev":"#)
+    bytes.appendJSON(previous.text)
+    bytes.append(literal: "}\n")
+  }
+}
+
+// MARK: - Reading
+
+/// Why bytes are no record.
+package enum LogRecordError: Error, Equatable {
+  /// They are not of the form of a record.
+  case malformed
+  /// They are of a later version.
+  case newer(version: UInt64)
+}
+
+extension LogRecord {
+  /// Numbers in records are below it, so that adding to one cannot overflow.
+  private static let numberLimit: UInt64 = 1 << 53
+
+  /// Reads a record; what it holds is not trusted.
+  package init(_ bytes: [UInt8]) throws(LogRecordError) {
+    let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+    guard let tree = Self.tree(of: bytes[..<end]), tree.kind(of: tree.root) == .object else { throw .malformed }
+    func number(_ name: String) throws(LogRecordError) -> UInt64 {
+      guard let node = tree.member(name, of: tree.root), let number = tree.uint64(node), number < Self.numberLimit
+      else { throw .malformed }
+      return number
+    }
+    func string(_ name: String) throws(LogRecordError) -> String {
+      guard let node = tree.member(name, of: tree.root), tree.kind(of: node) == .string, let text = tree.string(node)
+      else { throw .malformed }
+      return text
+    }
+    let version = try number("v")
+    guard version <= Self.version else { throw .newer(version: version) }
+    guard let previous = ChainLink(try string("prev")) else { throw .malformed }
+    let (term, node) = (try number("term"), try string("node"))
+    switch try string("kind") {
+    case "batch":
+      head = .batch(
+        BatchHead(
+          term: term, number: try number("n"), node: node, first: Revision(try number("first")), previous: previous))
+    case "claim":
+      guard let epoch = Epoch(try string("epoch")) else { throw .malformed }
+      head = .claim(
+        ClaimHead(
+          term: term, node: node, session: try string("session"), last: Revision(try number("last")),
+          previous: previous, epoch: epoch))
+    default: throw .malformed
+    }
+    bodyStart = min(end + 1, bytes.count)
+    self.bytes = bytes
+  }
+
+  /// A line as a tree; nil when it is not JSON.
+  static func tree(of line: ArraySlice<UInt8>) -> JSONTree? {
+    do throws(JSONError) {
+      return JSONTree(try JSONText(validating: line.span, limits: .unlimited))
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+
+package import SignalStore
+
+/// What a node tells all others, several times a second: that it is there, and for a leader how far the log is.
+package struct Beat: Sendable, Equatable {
+  /// The name of the node, and of its process.
+  package var node: String
+  package var session: String
+  /// The term that it leads, or follows.
+  package var term: UInt64
+  /// Whether it leads that term.
+  package var isLeading: Bool
+  /// Whether it stops leading by itself, so that nobody has to wait.
+  package var isResigning = false
+  /// Where its position in the log is.
+  package var sequence: UInt64
+  package var revision: Revision
+  /// Its clock.
+  package var time: Timestamp
+  /// The highest version of records that it reads.
+  package var version = LogRecord.version
+}
