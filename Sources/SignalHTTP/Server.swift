@@ -282,7 +282,7 @@ public final class Server: Sendable {
       return (running.loops, state.drainTimeout)
     }
     guard let (loops, timeout) = begun else { return }
-    let latch = Latch(loops.count) { [self] in finish(loops) }
+    let latch = LoopLatch(loops.count) { [self] in finish(loops) }
     for loop in loops {
       loop.submit { $0.drain(within: timeout) { latch.countDown() } }
     }
@@ -316,20 +316,5 @@ public enum ServerError: Error, Equatable, Sendable, CustomStringConvertible {
     case .system(let error): error.description
     case .tls(let error): error.description
     }
-  }
-}
-
-/// Calls back once, when a given number of parties have reported.
-private final class Latch: Sendable {
-  private let left: Atomic<Int>
-  private let whenZero: @Sendable () -> Void
-
-  init(_ count: Int, whenZero: @escaping @Sendable () -> Void) {
-    left = Atomic(count)
-    self.whenZero = whenZero
-  }
-
-  func countDown() {
-    if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { whenZero() }
   }
 }

@@ -18,9 +18,12 @@ enum Floors {
       "CTLS", "CZlib", "CFiles",
     ],
     "SignalClient": ["JSON", "Signals", "SignalStore", "SignalHTTP", "Synchronization"],
-    "SignalCluster": ["JSON", "Signals", "SignalStore", "SignalHTTP", "Synchronization", "COpenSSL"],
+    "SignalCluster": [
+      "JSON", "Signals", "SignalStore", "SignalHTTP", "Synchronization", "Glibc", "COpenSSL",
+    ],
     "signal-server": [
-      "JSON", "CEL", "SignalStore", "SignalAccess", "SignalHTTP", "SignalJournal", "SignalCluster", "ArgumentParser", "Logging",
+      "JSON", "CEL", "SignalStore", "SignalAccess", "SignalHTTP", "SignalJournal", "SignalCluster", "ArgumentParser",
+      "Logging",
       "FoundationEssentials",
       "Synchronization",
       "Dispatch", "Glibc",

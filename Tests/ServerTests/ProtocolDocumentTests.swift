@@ -139,7 +139,7 @@ import Testing
     #expect(
       routes == [
         "/properties/a", "/properties", "/transactions", "/events", "/expressions/explain", "/health/live",
-        "/health/ready", "/signals/a", "/timers/a", "/timers", "/history/a", "/metrics",
+        "/health/ready", "/health/writable", "/signals/a", "/timers/a", "/timers", "/history/a", "/metrics",
       ])
     for route in routes { #expect(try client.request("OPTIONS", route).status == 204) }
   }

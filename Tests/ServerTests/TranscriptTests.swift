@@ -106,6 +106,8 @@ import Testing
       // Of access rules, which the server of the transcripts does not have: AccessTests.
       .forbidden, .invalidValue,
       .diskFull, .readOnly, .storageFailed, .storageSlow, .historyBusy, .historyFailed,
+      // Of a cluster: ClusterTests.
+      .noLeader, .noAnswer, .notInCluster,
     ]
     let bodies = steps.compactMap { step in if case .answer(_, _, let body) = step { body } else { nil } }
     let shown = (told + bodies).flatMap { $0.matches(of: /"code":"([a-z_]+)"/).map { String($0.1) } }

@@ -35,7 +35,7 @@ struct ConfigurationMappingTests {
     ]
     // What a running store is given, and what only the program has.
     let rest = [
-      "data.quotas": "\(settings.quotas)", "data.audit": "\(settings.audit)",
+      "data.quotas": "\(settings.quotas)", "data.audit": "\(settings.audit)", "data.cluster": "\(settings.cluster)",
     ]
     return all(settings.server, settings.live, settings.store, settings.auth).merging(data) { $1 }.merging(rest) { $1 }
   }
@@ -55,8 +55,10 @@ struct ConfigurationMappingTests {
 
   /// Values that each kind of setting takes; one of them is not the default.
   private static let candidates = [
-    "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "true", "a raw 1d", "a volatile",
+    "5", "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "true", "a raw 1d",
+    "a volatile",
     "a 20%", "unix", "public", "false", "a bytes 7", "writes", "errors",
+    "nats://n1:4222", "edge", "delayed",
   ]
 
   @Test(

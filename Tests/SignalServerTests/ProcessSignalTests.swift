@@ -36,7 +36,8 @@ struct SettingsReloadTests {
       let other = [
         "7", "200", "20s", "11s", "2KiB", "2MiB", "2GiB", "::1", "https://a", "unix:/s", "optional", "modern", "debug",
         "json", "true",
-        "a raw 1d", "a volatile", "a 20%", "a bytes 7", "public", "writes", "false", "errors",
+        "a raw 1d", "a volatile", "a 20%", "a bytes 7", "public", "writes", "false", "errors", "5",
+        "nats://n1:4222", "edge", "delayed",
       ].lazy
         .compactMap { text -> Settings? in
           var settings = Settings()

@@ -78,12 +78,15 @@ struct PrecedenceTests {
     if setting.name == "data.rules" { return "a volatile" }
     if setting.name == "store.history" { return "a 20%" }
     if setting.name == "audit.events" { return "writes" }
+    if setting.name == "cluster.engine" { return "nats://n1:4222" }
+    if setting.name == "cluster.role" { return "edge" }
+    if setting.name == "cluster.engine-sync" { return "delayed" }
     if setting.name == "quotas" { return "a bytes 7" }
     if setting.isList { return "https://a.example" }
     if setting.name == "host" { return "::1" }
     let candidates = [
       "modern", "optional", "7", "20s", "11s", "2KiB", "2MiB", "2GiB", "debug", "json", "77", "true", "public", "false",
-      "errors",
+      "errors", "5",
     ]
     return candidates.first { candidate in
       var settings = Settings()
@@ -110,6 +113,9 @@ struct PrecedenceTests {
         case "auth.jwt.issuer", "auth.jwt.audience", "auth.cookie": start.flags + ["--auth-jwt-keys", "jwks.json"]
         case "data.history", "data.rules": start.flags + ["--data-dir", "d"]
         case "websocket.idle-timeout": start.flags + ["--websocket-ping-interval", "1s"]
+        case "cluster.name":
+          start.flags + ["--cluster-engine", "nats://n1:4222", "--cluster-secret-file", "secret"]
+        case "cluster.engine": start.flags + ["--cluster-name", "home", "--cluster-secret-file", "secret"]
         case "data.read-only": start.flags + ["--data-dir", "data"]
         case "store.list-limit": start.flags + ["--store-list-default", "1"]
         default: start.flags

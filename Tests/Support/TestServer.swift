@@ -16,7 +16,7 @@ package final class TestServer: Sendable {
   package init(
     store: PropertyStore = .forTests(), live: LiveConfiguration = LiveConfiguration(), limits: Limits = Limits(),
     loops: Int = 2, hosts: [String] = ["*"], series: (any SeriesSource)? = nil,
-    authenticator: Authenticator? = nil, facts: ServerFacts = ServerFacts(),
+    authenticator: Authenticator? = nil, facts: ServerFacts = ServerFacts(), cluster: (any ClusterNode)? = nil,
     observer: (@Sendable (ServerEvent) -> Void)? = nil
   ) throws {
     self.store = store
@@ -26,7 +26,7 @@ package final class TestServer: Sendable {
       ServerConfiguration(
         listeners: [TestTransport.listener], loops: loops, limits: limits, observer: observer), store: store,
       live: live,
-      series: series, authenticator: authenticator, facts: facts)
+      series: series, authenticator: authenticator, facts: facts, cluster: cluster)
     try server.start()
     port = server.address?.port ?? 0
   }

@@ -16,6 +16,8 @@ package struct Beat: Sendable, Equatable {
   /// Where its position in the log is.
   package var sequence: UInt64
   package var revision: Revision
+  /// The beginning of the numbers of all holders that its process makes; 0 where it has none.
+  package var holders: UInt64 = 0
   /// Its clock.
   package var time: Timestamp
   /// The highest version of records that it reads.

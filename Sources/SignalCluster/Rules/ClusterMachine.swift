@@ -119,6 +119,21 @@ package final class ClusterMachine {
   /// Begins: reads what there is.
   package func start(at now: UInt64) { read(at: now) }
 
+  /// The log can be reached again: what was missed meanwhile is read.
+  package func reconnected(at now: UInt64) {
+    reading = nil
+    read(at: now)
+  }
+
+  /// Whether nothing that was proposed has been acknowledged for longer than others wait for a leader.
+  package func isStuck(at now: UInt64) -> Bool {
+    guard let first = flights.first else { return false }
+    return now > first.since + 2 * times.takeover
+  }
+
+  /// Whether everything that is known to exist has been read.
+  package var isCaughtUp: Bool { position.sequence >= known && role != .starting }
+
   /// Continues behind a snapshot that was loaded.
   package func load(_ position: LogPosition, at now: UInt64) {
     guard role == .behind else { return }

@@ -8,7 +8,7 @@ extension Commands {
   /// What the rules leave for a caller; nil: it may do everything.
   func rights(of caller: Caller) -> Rights? {
     // Root and the server's own user, by a Unix socket: they could change the settings as well.
-    if caller.identity == nil, caller.peer?.isAdministrator == true { return nil }
+    if caller.identity == nil, caller.isAdministrator { return nil }
     return access.rights(of: caller.identity, caller.request)
   }
 
@@ -59,6 +59,9 @@ extension Commands {
 
   /// Refuses to tell who watches these patterns, unless that is allowed for all of their paths.
   func checkDemand(_ patterns: [PathPattern], as caller: Caller) throws(Problem) {
+    guard !isInCluster else {
+      throw Problem(.notInCluster, "The nodes of a cluster do not tell each other who watches what.")
+    }
     guard let rights = rights(of: caller), !rights.isAdministrator else { return }
     for pattern in patterns where !rights.allowsAll(.demand, pattern) {
       throw forbidden(.demand, "\(pattern)", caller)

@@ -42,6 +42,7 @@ extension Commands {
     case .notKept(.slow): return Problem(.storageSlow, error.description)
     case .notKept(.failed): return Problem(.storageFailed, error.description)
     case .notKept(.readOnly): return Problem(.readOnly, error.description)
+    case .notKept(.elsewhere): return Problem(.noLeader, error.description)
     case .badTimer: return Problem(.badDuration, error.description)
     case .badTimeToLive(let operation, _):
       let problem = Problem(.badDuration, error.description)

@@ -13,6 +13,16 @@ struct Caller {
     self.holder = holder
     self.identity = identity
     self.request = request
+    isAdministrator = identity == nil && peer?.isAdministrator == true
+  }
+
+  /// A client of another node, which has found out who it is.
+  init(holder: Holder?, identity: Identity?, isAdministrator: Bool, request: RequestFacts?) {
+    peer = nil
+    self.holder = holder
+    self.identity = identity
+    self.isAdministrator = isAdministrator
+    self.request = request
   }
 
   /// The client; nil for what connections of an earlier process have registered for their end.
@@ -21,6 +31,8 @@ struct Caller {
   let holder: Holder?
   /// Who asks, as far as it is proven; nil for somebody unknown.
   var identity: Identity?
+  /// Whether it may do everything, because it could change the server as well.
+  let isAdministrator: Bool
   /// What the rules may know of the request; nil unless they depend on it.
   let request: RequestFacts?
 }
@@ -51,11 +63,15 @@ final class Commands {
   private var filters: [FilterKey: Filter] = [:]
   private static let filterCacheLimit = 1024
 
+  /// Whether the server is one of several, so that what it knows by itself is not all there is.
+  let isInCluster: Bool
+
   init(
     _ store: PropertyStore, _ configuration: LiveConfiguration, series: (any SeriesSource)? = nil,
-    access: AccessControl = AccessControl(nil), audit: AuditQueue? = nil
+    access: AccessControl = AccessControl(nil), audit: AuditQueue? = nil, isInCluster: Bool = false
   ) {
     self.store = store
+    self.isInCluster = isInCluster
     self.audit = audit
     self.access = access
     self.configuration = configuration
@@ -64,7 +80,9 @@ final class Commands {
 
   /// Creates commands on the same store with other limits.
   convenience init(_ other: Commands, _ configuration: LiveConfiguration) {
-    self.init(other.store, configuration, series: other.series, access: other.access, audit: other.audit)
+    self.init(
+      other.store, configuration, series: other.series, access: other.access, audit: other.audit,
+      isInCluster: other.isInCluster)
   }
 
   // MARK: Reading

@@ -164,23 +164,22 @@ final class LiveAPI: RequestHandler {
     _ responder: HTTPResponder, as identity: Identity?, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     let caller = caller(head, responder, identity)
+    if let cluster = service.cluster, !cluster.isLeading, route.changes(by: head.knownMethod) {
+      return try forward(head, body, responder, as: caller, to: cluster)
+    }
     switch (route, head.knownMethod) {
     case (_, .options): answerOptions(head, route, &response)
     case (.property(let path), .get), (.property(let path), .head):
       return try getProperty(path, head, &response, responder, as: caller, on: loop)
-    case (.property(let path), .put): try putProperty(path, head, body, &response, as: caller)
-    case (.property(let path), .patch): try patchProperty(path, head, body, &response, as: caller)
-    case (.property(let path), .delete): try deleteProperty(path, head, &response, as: caller)
-    case (.signal(let path), .post): try sendSignal(path, head, body, &response, as: caller)
-    case (.timer(let path), .put): try putTimer(path, head, body, &response, as: caller)
+    case (.property, .put), (.property, .patch), (.property, .delete), (.signal, .post), (.timer, .put),
+      (.timer, .delete), (.transactions, .post):
+      try write(route, head, body, &response, as: caller)
     case (.timer(let path), .get), (.timer(let path), .head): try getTimer(path, head, &response, as: caller)
-    case (.timer(let path), .delete): try deleteTimer(path, head, &response, as: caller)
     case (.timers, .get), (.timers, .head): try listTimers(head, &response, as: caller)
     case (.history(let path), .get), (.history(let path), .head):
       return try getHistory(path, head, responder, as: caller, on: loop)
     case (.list, .get), (.list, .head):
       return try listProperties(head, &response, responder, as: caller, on: loop)
-    case (.transactions, .post): try transact(head, body, &response, as: caller)
     case (.explain, .post): return try explain(head, body, &response, responder, as: caller, on: loop)
     case (.access, .post): try explainAccess(head, body, &response, as: caller)
     case (.events, .get), (.events, .head): return try openEvents(head, &response, as: caller, on: loop)
@@ -195,14 +194,74 @@ final class LiveAPI: RequestHandler {
     case (.file(let file), .get), (.file(let file), .head): try answer(file, head, &response)
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
     case (.ready, .get), (.ready, .head):
-      let isDraining = loop.isDraining
-      answerHealth(isDraining ? "draining" : "ready", isWell: !isDraining, &response) { [service] text in
+      let cluster = service.cluster?.status
+      let isBehind = cluster.map { !$0.isCaughtUp } ?? false
+      let status: StaticString = loop.isDraining ? "draining" : isBehind ? "behind" : "ready"
+      answerHealth(status, isWell: !loop.isDraining && !isBehind, &response) { [service] text in
+        if let cluster { cluster.append(to: &text) }
         if let storage = service.commands.storage { Self.append(storage, to: &text) }
         if let gauge = service.memory?.gauge { Self.append(gauge, to: &text) }
+      }
+    case (.writable, .get), (.writable, .head):
+      let cluster = service.cluster?.status
+      let refusal = service.commands.storage?.refusal
+      let isKept = refusal == nil || refusal == .elsewhere
+      let isWritable = !loop.isDraining && isKept && cluster?.isWritable != false
+      answerHealth(isWritable ? "writable" : "not writable", isWell: isWritable, &response) { text in
+        if let cluster { cluster.append(to: &text) }
       }
     default: throw notAllowed(head, route)
     }
     return .answered
+  }
+
+  /// Answers a request that changes something.
+  private func write(
+    _ route: Route, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
+    as caller: Caller
+  ) throws(APIError) {
+    switch (route, head.knownMethod) {
+    case (.property(let path), .put): try putProperty(path, head, body, &response, as: caller)
+    case (.property(let path), .patch): try patchProperty(path, head, body, &response, as: caller)
+    case (.property(let path), .delete): try deleteProperty(path, head, &response, as: caller)
+    case (.signal(let path), .post): try sendSignal(path, head, body, &response, as: caller)
+    case (.timer(let path), .put): try putTimer(path, head, body, &response, as: caller)
+    case (.timer(let path), .delete): try deleteTimer(path, head, &response, as: caller)
+    case (.transactions, .post): try transact(head, body, &response, as: caller)
+    default: throw notAllowed(head, route)
+    }
+  }
+
+  /// The same for a request that another node has forwarded.
+  func write(
+    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller
+  ) throws(APIError) {
+    guard let route = Route(head.path) else {
+      throw .problem(Problem(.noSuchRoute, "There is nothing at \"\(head.path.string)\"."))
+    }
+    try write(route, head, body, &response, as: caller)
+  }
+
+  /// Has a request answered by the node that decides changes.
+  private func forward(
+    _ head: borrowing RequestHead, _ body: RequestBody, _ responder: HTTPResponder, as caller: Caller,
+    to cluster: any ClusterNode
+  ) throws(APIError) -> Disposition {
+    let body = try body.read()
+    let command = ForwardedCommand(.request(head: head.bytes.array, body: body.array), from: caller)
+    cluster.forward(command) { [service = ServiceReference(service)] outcome in
+      responder.loop.submit { loop in
+        service.noteDependence(on: loop)
+        responder.respond(on: loop) { _, response in
+          switch outcome {
+          case .answered(let answer): response.write(answer)
+          case .noLeader: response.refuse(.problem(.noLeader))
+          case .unknown: response.refuse(.problem(.noAnswer))
+          }
+        }
+      }
+    }
+    return .later
   }
 
   /// Who asks, and what they may do.
@@ -286,7 +345,8 @@ extension StorageRefusal? {
   /// The state of the storage, for `GET /health/ready`.
   fileprivate var word: StaticString {
     switch self {
-    case nil: "ok"
+    // Nodes of a cluster that follow forward what is written.
+    case nil, .elsewhere: "ok"
     case .full: "full"
     case .slow: "slow"
     case .failed: "failed"
@@ -312,7 +372,7 @@ private enum Route {
   case history(ByteView)
   case connection(ByteView)
   case state, connections, settings
-  case list, timers, transactions, events, explain, access, tickets, me, live, ready, metrics
+  case list, timers, transactions, events, explain, access, tickets, me, live, ready, writable, metrics
   case file(EmbeddedFile)
   /// The server as a whole: `OPTIONS *`.
   case server
@@ -341,7 +401,8 @@ private enum Route {
     [
       ("/properties", .list), ("/timers", .timers), ("/transactions", .transactions), ("/events", .events),
       ("/expressions/explain", .explain), ("/access/explain", .access), ("/auth/tickets", .tickets), ("/auth/me", .me),
-      ("/health/live", .live), ("/health/ready", .ready), ("/metrics", .metrics), ("/server", .state),
+      ("/health/live", .live), ("/health/ready", .ready), ("/health/writable", .writable), ("/metrics", .metrics),
+      ("/server", .state),
       ("/server/connections", .connections), ("/server/settings", .settings),
     ]
   }
@@ -353,7 +414,7 @@ private enum Route {
     case .signal, .transactions, .explain, .access, .tickets: "POST, OPTIONS"
     case .connection: "DELETE, OPTIONS"
     case .state, .connections, .settings: "GET, HEAD, OPTIONS"
-    case .history, .list, .timers, .events, .me, .live, .ready, .metrics, .file: "GET, HEAD, OPTIONS"
+    case .history, .list, .timers, .events, .me, .live, .ready, .writable, .metrics, .file: "GET, HEAD, OPTIONS"
     case .server: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
     }
   }
@@ -363,14 +424,26 @@ private enum Route {
     switch self {
     case .property, .signal, .timer, .timers, .list, .transactions, .explain, .access, .events, .state: true
     // History answers determine themselves on which record they depend.
-    case .connection, .connections, .settings, .history, .tickets, .me, .file, .live, .ready, .metrics, .server: false
+    case .connection, .connections, .settings, .history, .tickets, .me, .file, .live, .ready, .writable, .metrics,
+      .server:
+      false
+    }
+  }
+
+  /// Whether a request with this method changes what all nodes of a cluster have.
+  func changes(by method: HTTPMethod.Known?) -> Bool {
+    switch (self, method) {
+    case (.property, .put), (.property, .patch), (.property, .delete), (.signal, .post), (.timer, .put),
+      (.timer, .delete), (.transactions, .post):
+      true
+    default: false
     }
   }
 
   /// Whether somebody unknown may use it where ``AuthenticationSettings/required``.
   var identification: Identification {
     switch self {
-    case .live, .ready, .server: .ignored
+    case .live, .ready, .writable, .server: .ignored
     // What it shows it asks for itself, when somebody has signed in.
     case .file(let file) where file.isOfConsole || file.isOfClient: .ignored
     // Events look for a ticket in the query, too; in a browser a WebSocket says who it is when it is open.
@@ -404,6 +477,7 @@ private enum Route {
     case .me: .me
     case .live: .live
     case .ready: .ready
+    case .writable: .writable
     case .metrics: .metrics
     case .state: .state
     case .connections: .connections
@@ -417,7 +491,7 @@ private enum Route {
   /// The routes that are no files, by the numbers of their templates.
   private enum Template: UInt8, CaseIterable {
     case none, property, signal, timer, history, list, timers, transactions, events, explain, access, tickets, me, live
-    case ready, metrics, state, connections, connection, settings, server
+    case ready, writable, metrics, state, connections, connection, settings, server
 
     var text: String {
       switch self {
@@ -436,6 +510,7 @@ private enum Route {
       case .me: "/auth/me"
       case .live: "/health/live"
       case .ready: "/health/ready"
+      case .writable: "/health/writable"
       case .metrics: "/metrics"
       case .state: "/server"
       case .connections: "/server/connections"

@@ -15,6 +15,8 @@ final class LiveService {
   private let holdsBack: Bool
   private var announcements: Subscription?
   let requests: RequestQueue
+  /// The cluster that the server is a node of; nil where it is alone.
+  let cluster: (any ClusterNode)?
   /// The memory of the server; nil when it has no limit.
   let memory: MemoryBudget?
   let histories: HistoryRequests
@@ -49,8 +51,9 @@ final class LiveService {
     rates: RateTable, series: (any SeriesSource)? = nil, authenticator: Authenticator? = nil,
     counters: ServerCounters = ServerCounters(), droppedLogLines: (@Sendable () -> Int)? = nil,
     facts: ServerFacts = ServerFacts(), observer: (@Sendable (ServerEvent) -> Void)? = nil,
-    audit: AuditQueue? = nil, on loop: isolated EventLoop
+    audit: AuditQueue? = nil, cluster: (any ClusterNode)? = nil, on loop: isolated EventLoop
   ) {
+    self.cluster = cluster
     self.counters = counters
     self.droppedLogLines = droppedLogLines
     connectionLimit = limits.connections
@@ -63,7 +66,8 @@ final class LiveService {
     paused = PausedSessions()
     memory = loop.memory?.budget
     commands = Commands(
-      store, configuration, series: series, access: AccessControl(configuration.policy, authenticator), audit: audit)
+      store, configuration, series: series, access: AccessControl(configuration.policy, authenticator), audit: audit,
+      isInCluster: cluster != nil)
     holdsBack = commands.holdsBack
     gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in gate?.depend(on: commands.records) }
@@ -96,6 +100,7 @@ final class LiveService {
         switch announcement {
         case .durable(let record): mark.advance(to: record)
         case .failed: mark.fail()
+        case .lost(let after, let through): mark.lose(after: after, through: through)
         }
       }
     }
@@ -107,6 +112,7 @@ final class LiveService {
     observer: (@Sendable (ServerEvent) -> Void)?
   ) {
     commands = Commands(other.commands, configuration)
+    cluster = other.cluster
     counters = other.counters
     droppedLogLines = other.droppedLogLines
     connectionLimit = limits.connections

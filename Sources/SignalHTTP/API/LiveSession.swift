@@ -29,6 +29,10 @@ final class LiveSession: WebSocketHandler {
   var endReason: String?
   /// What an audit log calls it.
   static let name = "WebSocket"
+  /// Commands that another node of a cluster executes; empty where there is none.
+  var forwarded = ForwardedQueue()
+  /// Whether something may have to be done at the end of the connection.
+  var mayHold = false
   /// Whether the reply to the current command waits until what was written is durable.
   private var isSynced = false
 
@@ -80,6 +84,12 @@ final class LiveSession: WebSocketHandler {
     _ message: Span<UInt8>, _ kind: MessageKind, from socket: WebSocket, on loop: isolated EventLoop
   ) {
     defer { if let account { count(message.count, account, on: loop) } }
+    if isForwarded(message) { return queue(message, on: loop) }
+    execute(message, on: loop)
+  }
+
+  /// Executes a message here.
+  func execute(_ message: Span<UInt8>, on loop: isolated EventLoop) {
     if !isAwaitingIdentity, let command = PlainCommand(message, values: service.configuration.values),
       execute(command, in: message, on: loop)
     {
@@ -93,6 +103,7 @@ final class LiveSession: WebSocketHandler {
         try checkIdentity(for: message.command)
         if message.isSynced { try service.commands.checkDurability() }
         isSynced = message.isSynced
+        mayHold = mayHold || message.command.mayHold
         try execute(message.command, message.id, on: loop)
         isSynced = false
       } catch {
@@ -117,7 +128,13 @@ final class LiveSession: WebSocketHandler {
     if let identity = caller.identity {
       service.commands.noteSession(.sessionEnded, of: identity, caller.peer, request: Self.name, outcome: endReason)
     }
-    service.commands.end(caller)
+    forwarded = ForwardedQueue()
+    if let cluster = service.cluster {
+      // Where everything is decided, and only once, whoever that is by then.
+      if mayHold { cluster.forward(ForwardedCommand(.end, from: caller)) { _ in } }
+    } else {
+      service.commands.end(caller)
+    }
   }
 
   /// Counts a message, and reads no other one while there is no room for it.
@@ -173,11 +190,7 @@ final class LiveSession: WebSocketHandler {
       replyWritten(id, try commands.patch(request, as: caller), on: loop)
     case .transact(let requests):
       let result = try commands.execute(requests, as: caller)
-      replyOK(id, on: loop) { text in
-        Self.appendRevision(result.revision, to: &text)
-        text.append(literal: #","changed":"#)
-        text.appendJSON(result.results.count { $0.outcome != .unchanged })
-      }
+      reply(on: loop) { LiveReply.append(result, id, to: &$0) }
     case .get(let path, let watchers):
       let (found, revision) = try commands.read(bytes: path.bytes.span, as: caller)
       if watchers { try commands.checkDemand([PathPattern(path)], as: caller) }
@@ -188,7 +201,7 @@ final class LiveSession: WebSocketHandler {
       replyOK(id, on: loop) { [isBatched] in $0.append(literal: isBatched ? #","batch":true"# : #","batch":false"#) }
     case .authenticate(let token): try authenticate(token, id, on: loop)
     case .ping:
-      replyOK(id, on: loop) { Self.appendRevision(commands.revision, to: &$0) }
+      replyOK(id, on: loop) { LiveReply.appendRevision(commands.revision, to: &$0) }
     }
   }
 
@@ -241,12 +254,7 @@ final class LiveSession: WebSocketHandler {
   // MARK: Replies
 
   func replyOK(_ id: Int, on loop: isolated EventLoop, _ members: (inout [UInt8]) -> Void) {
-    reply(on: loop) { text in
-      LiveService.appendReply(to: id, &text)
-      text.append(literal: #""type":"ok""#)
-      members(&text)
-      text.append(UInt8(ascii: "}"))
-    }
+    reply(on: loop) { LiveReply.appendOK(id, to: &$0, members) }
   }
 
   private func replyFound(_ id: Int, _ stored: StoredValue, watchers: Int?, on loop: isolated EventLoop) {
@@ -260,16 +268,7 @@ final class LiveSession: WebSocketHandler {
   }
 
   private func replyWritten(_ id: Int, _ result: OperationResult, on loop: isolated EventLoop) {
-    replyOK(id, on: loop) { text in
-      Self.appendRevision(result.revision, to: &text)
-      text.append(literal: result.outcome == .unchanged ? #","changed":false"# : #","changed":true"#)
-      if let stored = result.value { LiveEventWriter.appendExpires(of: stored, to: &text) }
-    }
-  }
-
-  private static func appendRevision(_ revision: Revision, to text: inout [UInt8]) {
-    text.append(literal: #","revision":"#)
-    text.appendJSON(revision.number)
+    reply(on: loop) { LiveReply.append(result, id, to: &$0) }
   }
 
   private func refuse(_ problem: Problem, _ id: Int?, _ command: String, on loop: isolated EventLoop) {
@@ -277,12 +276,7 @@ final class LiveSession: WebSocketHandler {
     loop.countRefusal(problem.code.rawValue)
     socket.connection.observation?.tell(
       .refusedCommand(status: problem.code.status, code: problem.code.rawValue))
-    reply(on: loop) { text in
-      LiveService.appendReply(to: id, &text)
-      text.append(literal: #""type":"error","error":"#)
-      problem.write(to: &text, asDocument: false)
-      text.append(UInt8(ascii: "}"))
-    }
+    reply(on: loop) { LiveReply.append(problem, id, to: &$0) }
   }
 
   func reply(on loop: isolated EventLoop, _ write: (inout [UInt8]) -> Void) {

@@ -73,6 +73,9 @@ struct Problem: Error {
     case noHistory = "no_history"
     case historyBusy = "history_busy"
     case historyFailed = "history_failed"
+    case noLeader = "no_leader"
+    case noAnswer = "no_answer"
+    case notInCluster = "not_in_cluster"
 
     /// The HTTP status, also a member of the problem.
     var status: Int {
@@ -96,8 +99,9 @@ struct Problem: Error {
       case .misdirected: 421
       case .tooManyRequests: 429
       case .invalidValue: 422
-      case .notImplemented: 501
-      case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed: 503
+      case .notImplemented, .notInCluster: 501
+      case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed, .noLeader, .noAnswer:
+        503
       case .storeFull, .quotaExceeded, .tooManyComputed, .diskFull: 507
       }
     }
@@ -167,13 +171,17 @@ struct Problem: Error {
       case .noHistory: "No history of the property is kept"
       case .historyBusy: "Too many ask for histories at once"
       case .historyFailed: "The history cannot be read"
+      case .noLeader: "No node of the cluster decides changes"
+      case .noAnswer: "It is not known whether it was done"
+      case .notInCluster: "A cluster does not do this"
       }
     }
 
     /// Whether the same request may succeed later unchanged.
     var isTemporary: Bool {
       switch self {
-      case .storeFull, .quotaExceeded, .contended, .diskFull, .storageSlow, .memoryFull, .tooManyRequests, .historyBusy:
+      case .storeFull, .quotaExceeded, .contended, .diskFull, .storageSlow, .memoryFull, .tooManyRequests, .historyBusy,
+        .noLeader:
         true
       default: false
       }

@@ -22,18 +22,20 @@ extension Server {
   /// The same, which also answers requests for past values, and asks callers who they are.
   package convenience init(
     _ configuration: ServerConfiguration, store: PropertyStore, live: LiveConfiguration, series: (any SeriesSource)?,
-    authenticator: Authenticator? = nil, facts: ServerFacts = ServerFacts()
+    authenticator: Authenticator? = nil, facts: ServerFacts = ServerFacts(), cluster: (any ClusterNode)? = nil
   ) {
     let watchers = Watchers()
     let rates = RateTable()
     let counters = ServerCounters()
     self.init(configuration, rates: rates, counters: counters) { listening, loop in
-      LiveAPI(
+      // The last loop to begin does it for all.
+      cluster?.serve(by: ForwardedCommands(on: loop))
+      return LiveAPI(
         LiveService(
           store: store, configuration: live, limits: configuration.limits, watchers: watchers, rates: rates,
           series: series, authenticator: authenticator, counters: counters,
           droppedLogLines: configuration.droppedLogLines, facts: facts, observer: configuration.observer,
-          audit: configuration.audit, on: loop),
+          audit: configuration.audit, cluster: cluster, on: loop),
         ServedHosts(live.hosts, listeningOn: listening))
     }
   }

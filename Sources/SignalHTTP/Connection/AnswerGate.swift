@@ -15,6 +15,11 @@ final class AnswerGate: TurnParticipant {
   private var durable: UInt64 = 0
   /// The last record on which an unsent answer depends; 0 when there is none.
   private var dependence: UInt64 = 0
+  /// Whether an unsent answer tells of something that was taken back.
+  private var dependsOnLost = false
+  /// The last records that were taken back, as this loop has seen it.
+  private var lost = LostRecords()
+  private var losses: UInt64 = 0
   private var holding: [ConnectionID] = []
 
   init(loop: isolated EventLoop) {
@@ -24,6 +29,13 @@ final class AnswerGate: TurnParticipant {
   /// Notes that the answer being written reports state that depends on this record.
   func depend(on record: UInt64) {
     if record > durable { dependence = max(dependence, record) }
+    if lost.contain(record) { dependsOnLost = true }
+  }
+
+  /// Whether the bytes sent next tell of what was taken back: they must not be sent.
+  func takeLoss() -> Bool {
+    defer { dependsOnLost = false }
+    return dependsOnLost
   }
 
   /// The record that the bytes sent next have to wait for; 0 when there is none.
@@ -44,7 +56,9 @@ final class AnswerGate: TurnParticipant {
       for id in holding { (loop.member(id) as? Connection)?.abort(on: loop) }
       holding = []
     }
+    // What was lost before a record is durable is stored before it, and therefore read after it.
     let record = mark.load()
+    if mark.losses != losses { drop(on: loop) }
     guard record > durable else { return }
     durable = record
     var holding: [ConnectionID] = []
@@ -56,9 +70,38 @@ final class AnswerGate: TurnParticipant {
   }
 }
 
+extension AnswerGate {
+  /// Drops the connections whose answers tell of what was taken back.
+  private func drop(on loop: isolated EventLoop) {
+    (lost, losses) = mark.lost
+    var holding: [ConnectionID] = []
+    swap(&holding, &self.holding)
+    for id in holding {
+      guard let connection = loop.member(id) as? Connection else { continue }
+      if connection.releaseOutput(through: lost.after, on: loop) { continue }
+      if connection.isHolding(through: lost.through) {
+        connection.abort(on: loop)
+      } else {
+        self.holding.append(id)
+      }
+    }
+    durable = max(durable, lost.through)
+  }
+}
+
+/// Records that will never be durable, and whose numbers are not used again.
+struct LostRecords: Equatable {
+  var after: UInt64 = 0
+  var through: UInt64 = 0
+
+  func contain(_ record: UInt64) -> Bool { record > after && record <= through }
+}
+
 /// The last durable record, passed from the thread that writes records to one loop.
 final class RecordMark: Sendable {
   private let record = Atomic<UInt64>(0)
+  private let taken = Mutex(LostRecords())
+  private let lossCount = Atomic<UInt64>(0)
   private let failed = Atomic(false)
   private let wake: @Sendable () -> Void
 
@@ -68,6 +111,20 @@ final class RecordMark: Sendable {
 
   func advance(to record: UInt64) {
     self.record.max(record, ordering: .acquiringAndReleasing)
+    wake()
+  }
+
+  /// How often records were lost.
+  var losses: UInt64 { lossCount.load(ordering: .acquiring) }
+
+  /// The records that were lost last, and how often some were.
+  var lost: (LostRecords, UInt64) { taken.withLock { ($0, lossCount.load(ordering: .acquiring)) } }
+
+  func lose(after: UInt64, through: UInt64) {
+    taken.withLock { lost in
+      lost = LostRecords(after: after, through: through)
+      lossCount.add(1, ordering: .acquiringAndReleasing)
+    }
     wake()
   }
 
@@ -97,6 +154,11 @@ final class HeldOutput {
   func append(_ block: [UInt8], until record: UInt64) {
     blocks.append((block, record))
     count += block.count
+  }
+
+  /// Whether a block waits for this record or an earlier one.
+  func waits(through record: UInt64) -> Bool {
+    blocks[next...].contains { $0.record > 0 && $0.record <= record }
   }
 
   /// The first block, if it waits for this record or an earlier one.

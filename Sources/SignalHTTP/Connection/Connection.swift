@@ -281,6 +281,7 @@ final class Connection: LoopMember {
   /// Sends a session's answer: as ``send(_:on:)``, but not before the state that it reports is durable.
   func sendAnswer(_ block: [UInt8], on loop: isolated EventLoop) {
     guard state == .open else { return }
+    if gate?.takeLoss() == true { return abort(on: loop) }
     if hold(block) { return }
     send(block, on: loop)
   }
@@ -288,6 +289,7 @@ final class Connection: LoopMember {
   /// Sends an answer whose bytes do not outlive the call; only what the socket does not take is copied.
   func sendAnswerNow(_ bytes: [UInt8], on loop: isolated EventLoop) {
     guard state == .open, !bytes.isEmpty else { return }
+    if gate?.takeLoss() == true { return abort(on: loop) }
     if hold(bytes) { return }
     guard output.isEmpty, !isFull else { return output.append(Array(bytes)) }
     let outcome = unsafe bytes.withUnsafeBytes { unsafe transport.send($0) }
@@ -336,6 +338,9 @@ final class Connection: LoopMember {
     if isReadable || !inputNeedsMore { proceedLater(on: loop) }
     return self.held == nil
   }
+
+  /// Whether held output waits for this record or an earlier one.
+  func isHolding(through record: UInt64) -> Bool { held?.waits(through: record) ?? false }
 
   private func block(on loop: isolated EventLoop) {
     isFull = true

@@ -185,6 +185,16 @@ struct ResponseWriter {
     endAsItIs(response.body)
   }
 
+  /// Writes a response that another server has made.
+  ///
+  /// - Parameter fields: Its field lines, without those that this server writes itself.
+  mutating func relay(_ status: HTTPStatus, problem code: String, fields: [UInt8], body: [UInt8]) {
+    begin(status)
+    problemCode = code
+    output.append(contentsOf: fields)
+    endAsItIs(body)
+  }
+
   /// Writes a refusal by the server itself: of a protocol violation, or of a request at a bad time.
   ///
   /// The strings are constants and need no escaping in JSON.

@@ -19,7 +19,7 @@ private func read(_ clock: clockid_t) -> timespec {
 }
 
 /// The name of this machine; empty when it has none.
-func machineName() -> String {
+package func machineName() -> String {
   var name = [CChar](repeating: 0, count: 256)
   guard unsafe gethostname(&name, name.count - 1) == 0 else { return "" }
   return String(zeroTerminated: name)

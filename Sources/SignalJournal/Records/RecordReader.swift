@@ -3,24 +3,6 @@
 internal import JSON
 internal import SignalStore
 
-/// A record as it was written: a commit does not include the values that its changes have replaced.
-enum WrittenRecord {
-  case commit(WrittenCommit)
-  /// Any other kind.
-  case other(Record)
-}
-
-struct WrittenCommit {
-  enum Change {
-    case set(StoredValue, isCorrection: Bool)
-    case end(PropertyPath, SignalStore.Change.Operation, isCorrection: Bool)
-  }
-
-  let revision: Revision
-  let time: Timestamp
-  let changes: [Change]
-}
-
 /// The reason bytes are not records.
 struct RecordError: Error, Equatable {
   /// The offset in the bytes.

@@ -44,6 +44,20 @@ struct Announcements: Sendable {
     return true
   }
 
+  /// Forgets what waits for records that will never be durable.
+  ///
+  /// Their numbers are not used again.
+  ///
+  /// - Returns: The last record before them, and the last of them.
+  mutating func dropWaiting() -> (after: UInt64, through: UInt64) {
+    let lost = (after: announced, through: records)
+    waiting = []
+    next = 0
+    messageBytes = 0
+    announced = records
+    return lost
+  }
+
   /// Whether the waiting messages exceed their limit, so that no more without a record should be added.
   var isFull: Bool { messageBytes > Self.messageBytesLimit }
 

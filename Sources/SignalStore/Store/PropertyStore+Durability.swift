@@ -8,6 +8,8 @@ package enum Announcement: Sendable, Equatable {
   case durable(through: UInt64)
   /// Records that are not durable by now never will be.
   case failed
+  /// Nor will the records after one up to another, and what followed from them was taken back.
+  case lost(after: UInt64, through: UInt64)
 }
 
 /// Sending changes only when they are durable.
@@ -15,7 +17,6 @@ package enum Announcement: Sendable, Equatable {
 /// A store in memory sends a commit when it is made. A store whose records are written to disk sends it when its writer
 /// reports them durable: so nobody has seen what a crash undoes. Reads are not held back: a caller that passes on what
 /// it has read first waits until the records made by then (``records``) are announced.
-/// was read waits until the records that there were (``records``) are announced.
 extension PropertyStore {
   /// From now on ``changes`` and the messages of ``signals`` are sent by ``announce(through:)``.
   ///

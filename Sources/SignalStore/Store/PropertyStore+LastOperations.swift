@@ -9,7 +9,8 @@ extension PropertyStore {
   ///
   /// The store does not interpret the text. ``release(_:)`` forgets it.
   package func keep(lastOperations operations: JSONText?, of holder: Holder) {
-    let old = shared.state.withLock { state in
+    let old = shared.state.withLock { state -> JSONText? in
+      if state.isFollowing { return nil }
       let old = state.replica.lastOperations[holder]
       if operations != nil || old != nil { state.apply(.lastOperations(holder, operations)) }
       return old

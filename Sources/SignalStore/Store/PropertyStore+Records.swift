@@ -100,7 +100,7 @@ package struct FormulaError: Error {
 }
 
 /// The work of continuing from a replica.
-private struct Restoration {
+struct Restoration {
   private(set) var state: StoreState
   private(set) var holders: Set<Holder>
   /// The properties that expired while there was no store, in the order of expiry.

@@ -56,8 +56,19 @@ package struct Replica: Sendable {
     for timer in timers { self.timers[timer.path] = timer }
   }
 
+  /// The same content as of another history, which begins here.
+  package init(_ other: Replica, epoch: Epoch, limits: StoreLimits = StoreLimits()) {
+    self.init(
+      epoch: epoch, revision: other.revision, time: other.time, properties: other.snapshot.scan(),
+      signals: other.signals, timers: other.timers.values, lastOperations: other.lastOperations, rules: other.rules,
+      limits: limits)
+  }
+
   /// The commits after a revision; nil when some of them are no longer kept, or the revision is in the future.
   package func commits(after revision: Revision) -> HistorySlice? { history.slice(after: revision) }
+
+  /// The property at a path, nil when there is none.
+  package func value(at path: PropertyPath) -> StoredValue? { tree.value(at: path) }
 
   /// The earliest revision after which it may be possible to resume.
   var floor: Revision { history.floor }

@@ -12,6 +12,8 @@ public enum StorageRefusal: Sendable, Equatable {
   case failed
   /// It was opened for reading only.
   case readOnly
+  /// Another machine decides changes, or none does at the moment.
+  case elsewhere
 }
 
 /// When a record is made durable.

@@ -92,6 +92,7 @@ extension StoreError: CustomStringConvertible {
     case .notKept(.slow): "The disk is slower than the writers."
     case .notKept(.failed): "The disk has failed."
     case .notKept(.readOnly): "The store was opened for reading only."
+    case .notKept(.elsewhere): "Another node of the cluster decides changes now, or none does yet."
     case .badTimeToLive(_, let limit):
       "A time to live is longer than nothing and at most \(limit.components.seconds) seconds."
     }

@@ -10,6 +10,10 @@ import JSON
 struct StoreState: Sendable {
   private(set) var replica: Replica
   var judge: Judge
+  /// Whether records come from elsewhere, and nothing is decided here.
+  private(set) var isFollowing = false
+  /// Whether messages that are not kept, and the firing of repeating timers, make records as well.
+  private(set) var recordsEvents = false
   /// The timers of the replica that run in this process.
   var running: [PropertyPath: RunningTimer] = [:]
   /// Receives the records, if set.
@@ -79,6 +83,51 @@ struct StoreState: Sendable {
   /// Refuses changes that could not be recorded.
   func checkStorage() throws(StoreError) {
     if let refusal = sink?.refusal { throw .notKept(refusal) }
+  }
+
+  // MARK: Following
+
+  /// From now on only records made elsewhere change the store, and nothing is decided here.
+  ///
+  /// - Parameter committed: What the store goes back to; nil when it has nothing else.
+  /// - Returns: What is to be released or stopped without the lock.
+  mutating func follow(_ committed: Replica?) -> (judge: Judge, replica: Replica?, running: [RunningTimer]) {
+    isFollowing = true
+    recordsEvents = true
+    let stopped = Array(running.values)
+    running = [:]
+    var old = Judge(limits: judge.limits, quotas: judge.quotas.quotas)
+    swap(&old, &judge)
+    guard let committed else { return (old, nil, stopped) }
+    let replaced = replica
+    replica = committed
+    lastMessage = (replica.signals.number, replica.signals.time)
+    return (old, replaced, stopped)
+  }
+
+  /// From now on changes are decided here, by a judge that was made from this replica.
+  ///
+  /// - Returns: What is to be released without the lock.
+  mutating func lead(as other: StoreState) -> (Judge, Replica) {
+    let old = (judge, replica)
+    (judge, replica) = (other.judge, other.replica)
+    isFollowing = false
+    return old
+  }
+
+  /// Applies a record that was made elsewhere, in a store that holds its notifications back.
+  mutating func adopt(
+    _ record: Record, _ changes: Signal<Commit>, _ messages: Signal<SignalMessage>
+  ) -> History.Dropped? {
+    announcements?.count()
+    switch record {
+    case .commit(let commit), .omittedCommit(let commit): announcements?.keep(commit)
+    case .signal(let message, _), .timerFired(let message, _):
+      lastMessage = (message.number, message.time)
+      _ = announcements?.keep(message, isRecorded: true)
+    case .amendment, .omittedAmendment, .timer, .timerRemoved, .lastOperations, .rules: break
+    }
+    return replica.apply(record)
   }
 
   // MARK: Operations
@@ -213,6 +262,7 @@ struct StoreState: Sendable {
   mutating func release(
     _ holder: Holder, at now: Timestamp, _ changes: Signal<Commit>
   ) -> (count: Int, dropped: History.Dropped?) {
+    if isFollowing { return (0, nil) }
     let paths = judge.leases.paths(heldBy: holder)
     var units = 0
     let dropped = end(paths, by: .release, at: now, &units, changes)
@@ -253,7 +303,7 @@ struct StoreState: Sendable {
     _ path: PropertyPath, _ message: JSONText, isKept: Bool, at now: Timestamp, _ messages: Signal<SignalMessage>
   ) throws(StoreError) -> (sent: SignalMessage, displaced: SignalMessage?) {
     let displaced = kept(at: path)
-    let isRecorded = isKept || displaced != nil
+    let isRecorded = isKept || displaced != nil || recordsEvents
     if isRecorded { try checkStorage() } else { try checkAnnouncements() }
     let sent = next(path, message, at: now)
     if isKept {
@@ -319,7 +369,7 @@ struct StoreState: Sendable {
     guard running[timer.path] === timer, let stored = replica.timers[timer.path] else { return nil }
     let displaced = kept(at: timer.path)
     let isLast = if case .every = timer.schedule { false } else { true }
-    let isRecorded = isLast || displaced != nil
+    let isRecorded = isLast || displaced != nil || recordsEvents
     // There is no caller to refuse: without room, the message is skipped, like those due while no server runs.
     if !isRecorded, announcements?.isFull == true { return (nil, stored) }
     let sent = next(timer.path, stored.message, at: now)

@@ -56,7 +56,7 @@ public final class TimerTable: Sendable {
   }
 
   /// The number of timers.
-  public var count: Int { shared.state.withLock { $0.running.count } }
+  public var count: Int { shared.state.withLock { $0.replica.timers.count } }
 
   /// Sets a timer, or changes the existing one.
   ///
@@ -115,25 +115,31 @@ public final class TimerTable: Sendable {
 
   /// The timer at a path, nil when there is none.
   public func get(_ path: PropertyPath) -> StoreTimer? {
-    let now = timers.now
     let (stored, running) = shared.state.withLock { ($0.replica.timers[path], $0.running[path]) }
-    guard let stored, let running else { return nil }
-    return StoreTimer(stored, next: running.next(at: now))
+    return stored.map { StoreTimer($0, next: next(of: $0, running)) }
   }
 
   /// Up to `limit` timers whose paths match, in path order, after `after`.
   public func list(
     match patterns: [PathPattern] = [.all], after: PropertyPath? = nil, limit: Int = .max
   ) -> [StoreTimer] {
-    let now = timers.now
     let (stored, running) = shared.state.withLock { ($0.replica.timers, $0.running) }
     let paths = stored.keys.filter { path in
       (after.map { $0 < path } ?? true) && patterns.contains { $0.matches(path) }
     }
     return paths.sorted().prefix(limit).compactMap { path in
-      guard let stored = stored[path], let running = running[path] else { return nil }
-      return StoreTimer(stored, next: running.next(at: now))
+      stored[path].map { StoreTimer($0, next: next(of: $0, running[path])) }
     }
+  }
+}
+
+extension TimerTable {
+  /// When a timer fires next: by its own clock, or where it runs elsewhere by the time at which it was set.
+  private func next(of stored: StoredTimer, _ running: RunningTimer?) -> Timestamp {
+    if let running { return running.next(at: timers.now) }
+    let passed = max(0, clock().milliseconds - stored.start.milliseconds)
+    let start = (ticks: timers.now - .milliseconds(passed), time: stored.start)
+    return RunningTimer(stored.path, stored.schedule, start: start, on: timers).next(at: timers.now)
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Logging
+import SignalCluster
 import SignalHTTP
 import SignalJournal
 import SignalStore
@@ -13,13 +14,24 @@ struct ServedStore {
   private let storage: Storage?
   /// Of a read-only folder: while it exists, no other process writes to the folder.
   private let reading: (folder: Recovery, history: HistoryReader?)?
+  /// The node of a cluster; nil for a server that is alone.
+  let member: ClusterMember?
 
   /// Past values of properties; nil when no history is kept.
   var series: (any SeriesSource)? { storage?.history ?? reading?.history }
 
   /// Opens the store: an empty one in memory, or what a folder holds.
   init(_ settings: Settings, _ logger: Logger) throws(Failure) {
+    guard settings.cluster.name.isEmpty else {
+      let joined = try ClusterStore.join(settings, logger)
+      (store, member) = joined
+      place = "cluster \(settings.cluster.name)"
+      storage = nil
+      reading = nil
+      return
+    }
     guard let configuration = settings.storage else {
+      member = nil
       store = PropertyStore(limits: settings.store)
       store.setQuotas(settings.quotas)
       place = "in memory only: a restart forgets everything"
@@ -33,6 +45,7 @@ struct ServedStore {
     }
     place = configuration.folder
     reading = nil
+    member = nil
     let isHeldBack = configuration.journal.sync == .commit
     let feed = Feed(logger, endsOnFailure: isHeldBack)
     do throws(StorageError) {
@@ -76,6 +89,7 @@ struct ServedStore {
   ) throws(Failure) {
     place = "\(configuration.folder), read-only"
     storage = nil
+    member = nil
     let recovery = try Failure.ofStorage { () throws(StorageError) in try Recovery(configuration) }
     let unreadable = HistoryObserver.log(logger).unreadable
     reading = (
@@ -92,6 +106,7 @@ struct ServedStore {
 
   /// Writes what has not been written yet.
   func close() throws(Failure) {
+    if let member { ClusterStore.leave(member) }
     withExtendedLifetime(reading?.folder) {}
     reading?.history?.close()
     store.keepOmitted()

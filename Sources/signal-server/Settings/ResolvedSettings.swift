@@ -148,6 +148,7 @@ struct ResolvedSettings: Equatable, Sendable {
       let source = sources["data.history"] ?? .builtIn
       throw .contradiction("data.history", source, rule: "needs data.dir, the folder that it is kept in")
     }
+    try checkCluster()
     let quiet = settings.limits
     if quiet.idleTimeout <= quiet.pingInterval {
       throw contradiction(
@@ -196,6 +197,31 @@ struct ResolvedSettings: Equatable, Sendable {
     throw .contradiction(
       "access", sources["listen"] ?? sources["host"] ?? .builtIn,
       rule: "has to be said, as other machines reach \(listener.endpoint): rules, or access.open for whoever does")
+  }
+
+  private func checkCluster() throws(ConfigurationError) {
+    let cluster = settings.cluster
+    func error(_ name: String, _ rule: String) -> ConfigurationError {
+      .contradiction(name, sources[name] ?? .builtIn, rule: rule)
+    }
+    guard !cluster.name.isEmpty else {
+      guard !cluster.engine.isEmpty else { return }
+      throw error("cluster.engine", "needs cluster.name, the name that all nodes of the cluster have")
+    }
+    if cluster.engine.isEmpty { throw error("cluster.name", "needs cluster.engine, the servers that keep the log") }
+    if cluster.secretFile.isEmpty {
+      throw error("cluster.name", "needs cluster.secret-file, a file with the same secret on all nodes")
+    }
+    if !settings.data.dir.isEmpty {
+      throw error("data.dir", "does not go together with cluster.name: the log of a cluster keeps the store")
+    }
+    // What one request changes has to fit into one message of the engine, with what follows from it.
+    for (name, bytes) in [
+      ("http.body-bytes", settings.limits.http.bodyBytes),
+      ("websocket.message-bytes", settings.limits.webSocket.messageBytes),
+    ] where bytes > Settings.Cluster.requestBytes {
+      throw error(name, "is at most \(SettingText.text(bytes: Settings.Cluster.requestBytes)) in a cluster")
+    }
   }
 
   private func checkTLS() throws(ConfigurationError) {

@@ -28,6 +28,7 @@ struct Settings: Equatable, Sendable {
   /// Bounds of what is held.
   var store = StoreLimits()
   var data = Data()
+  var cluster = Cluster()
   /// How callers prove who they are.
   var auth = AuthenticationSettings()
   var access = Access()
@@ -361,6 +362,35 @@ extension Settings {
     .flag("data.read-only", \.data.readOnly, "serve what the folder holds, and change nothing").untilRestart,
     .persistence("data.rules", \.data.rules, "what a restart forgets, and what is kept only so often").untilRestart,
     .history("data.history", \.data.history, "what properties were, and for how long that is kept").untilRestart,
+
+    .clusterName(
+      "cluster.name", \.cluster.name, "name of the cluster that the server is a node of; none for no cluster"
+    )
+    .untilRestart,
+    .clusterName("cluster.node", \.cluster.node, "name of this node; none for that of the machine").untilRestart,
+    .choice("cluster.role", \.cluster.role, "whether the node may lead (member) or only follows (edge)").untilRestart,
+    .engine("cluster.engine", \.cluster.engine, "servers of NATS that keep the log").untilRestart,
+    .file("cluster.credentials", \.cluster.credentials, "what proves to them who this is").untilRestart,
+    .file("cluster.secret-file", \.cluster.secretFile, "secret by which nodes recognize each other's records")
+      .untilRestart,
+    .file("cluster.ca", \.cluster.ca, "authorities that sign the engine's certificates, for tls://").untilRestart,
+    .integer("cluster.replicas", \.cluster.replicas, 1...5, "copies that the engine keeps of the log").untilRestart,
+    .choice("cluster.engine-sync", \.cluster.engineSync, "when the engine has on disk what it acknowledges")
+      .untilRestart,
+    .duration(
+      "cluster.takeover", \.cluster.takeover, .milliseconds(300) ... .seconds(60),
+      "silence of the leading node after which another one leads"
+    ).untilRestart,
+    .duration(
+      "cluster.node-timeout", \.cluster.nodeTimeout, .seconds(1) ... .seconds(3600),
+      "silence after which a node counts as gone"
+    ).untilRestart,
+    .duration("cluster.write-timeout", \.cluster.writeTimeout, anyTimeout, "for the answer of the leading node (503)")
+      .untilRestart,
+    .bytes(
+      "cluster.log-bytes", \.cluster.logBytes, 1 << 20...1 << 44, "size of the log; when it is full, nothing is taken"
+    )
+    .untilRestart,
 
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)").untilRestart,
     .bytes("store.value-bytes", \.live.values.bytes, 1...jsonCeiling, "one value as it is sent (413)"),

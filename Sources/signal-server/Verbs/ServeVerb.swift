@@ -73,7 +73,7 @@ struct ServeVerb: AsyncParsableCommand {
     let store = served.store
     let server = Server(
       Self.configuration(settings, logger, audit.queue), store: store, live: settings.live, series: served.series,
-      authenticator: authenticator, facts: told.facts)
+      authenticator: authenticator, facts: told.facts, cluster: served.member)
     let reload = SettingsReload(
       given, logger: logger, audit: audit.queue,
       read: { [self] () throws(ConfigurationError) in

@@ -287,7 +287,7 @@ struct PropertyTests {
   @Test(arguments: [
     ("/properties/a", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"), ("/properties", "GET, HEAD, OPTIONS"),
     ("/transactions", "POST, OPTIONS"), ("/events", "GET, HEAD, OPTIONS"), ("/health/live", "GET, HEAD, OPTIONS"),
-    ("/health/ready", "GET, HEAD, OPTIONS"),
+    ("/health/ready", "GET, HEAD, OPTIONS"), ("/health/writable", "GET, HEAD, OPTIONS"),
   ])
   func `OPTIONS and 405 say which methods there are`(_ target: String, _ methods: String) throws {
     let client = try TestServer().connect()

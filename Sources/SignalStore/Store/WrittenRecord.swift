@@ -1,12 +1,35 @@
 // SPDX-License-Identifier: MIT
 
-internal import SignalStore
+/// A record as it was written elsewhere: a commit does not include the values that its changes have replaced.
+package enum WrittenRecord: Sendable {
+  case commit(WrittenCommit)
+  /// Any other kind.
+  case other(Record)
+}
+
+/// A commit of a ``WrittenRecord``.
+package struct WrittenCommit: Sendable {
+  package enum Change: Sendable {
+    case set(StoredValue, isCorrection: Bool)
+    case end(PropertyPath, SignalStore.Change.Operation, isCorrection: Bool)
+  }
+
+  package let revision: Revision
+  package let time: Timestamp
+  package let changes: [Change]
+
+  package init(revision: Revision, time: Timestamp, changes: [Change]) {
+    self.revision = revision
+    self.time = time
+    self.changes = changes
+  }
+}
 
 extension WrittenRecord {
   /// The record as the store made it, given its replica at that time; nil when the two are inconsistent.
   ///
   /// - Parameter isLenient: Skips ends of properties that do not exist; nil when that leaves nothing.
-  func record(in replica: borrowing Replica, isLenient: Bool = false) -> Record? {
+  package func record(in replica: borrowing Replica, isLenient: Bool = false) -> Record? {
     switch self {
     case .other(let record): return record
     case .commit(let commit):
@@ -31,23 +54,6 @@ extension WrittenRecord {
       }
       guard let first = changes.first else { return nil }
       return .commit(changes.count == 1 ? Commit(first) : Commit(first, rest: Array(changes.dropFirst())))
-    }
-  }
-}
-
-extension JournalRow {
-  /// Applies the records to a replica in the state before them.
-  ///
-  /// - Parameter isLenient: The replica may lack properties that existed; their ends are skipped.
-  func replay(to replica: inout Replica, from file: String, isLenient: Bool = false) throws(StorageError) {
-    try forEachRecord(in: file) { written throws(StorageError) in
-      guard let record = written.record(in: replica, isLenient: isLenient) else {
-        if isLenient { return }
-        throw .damaged(
-          .init(
-            file, "the row at position \(first)", "it removes what is not there", after: replica.revision))
-      }
-      replica.apply(record)
     }
   }
 }

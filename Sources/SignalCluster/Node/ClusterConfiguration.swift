@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+package import SignalStore
+
+/// What makes a node of a cluster.
+package struct ClusterConfiguration: Sendable {
+  /// The name of the cluster, and of this node in it.
+  package var name: String
+  package var node: String
+  /// Whether it may lead.
+  package var isMember = true
+  package var nats: NATSConfiguration
+  package var secret: [UInt8]
+  package var replicas = 3
+  package var logBytes = 4 << 30
+  /// Whether the engine keeps what it has acknowledged also when all of it loses power.
+  package var isEngineSynced = true
+  package var times = ClusterTimes()
+  /// For the answer of another node, in milliseconds; then it is not known what became of a command.
+  package var writeTimeout: UInt64 = 10_000
+  /// Bytes of changes that wait to be confirmed; then writes are refused.
+  package var queueBytes = 64 << 20
+  package var store = StoreLimits()
+  package var quotas: [Quota] = []
+  /// Compiles a formula.
+  package var compile: @Sendable (String) throws(FormulaError) -> Formula
+
+  package init(
+    name: String, node: String, nats: NATSConfiguration, secret: [UInt8],
+    compile: @escaping @Sendable (String) throws(FormulaError) -> Formula
+  ) {
+    self.name = name
+    self.node = node
+    self.nats = nats
+    self.secret = secret
+    self.compile = compile
+  }
+}
+
+/// What a node tells whoever runs it.
+package enum ClusterEvent: Sendable, Equatable {
+  case engineConnected
+  case engineLost(String)
+  /// The engine or its stream cannot be used as it is.
+  case engineRefused(String)
+  case leads(term: UInt64)
+  case follows(node: String, term: UInt64)
+  /// Changes that had not been confirmed were taken back.
+  case tookBack
+  /// Nothing that is held here can be trusted any more: the process has to begin anew.
+  case ended(String)
+}

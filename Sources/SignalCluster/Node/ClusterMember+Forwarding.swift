@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+
+internal import JSON
+package import SignalHTTP
+internal import SignalStore
+internal import Synchronization
+
+/// Commands on their way to the node that decides, and those of others that are executed here.
+extension ClusterMember {
+  /// Takes new commands, sends what is due, and gives up what has been open for too long.
+  func forward(at now: UInt64, on loop: isolated EventLoop) {
+    let commands = shared.withLock { shared in
+      defer { shared.commands = [] }
+      return shared.commands
+    }
+    for (command, answer) in commands {
+      let holder = command.endedHolder
+      if let holder { presence.ended(holder) }
+      // Nobody waits for the end of a connection, and it has to be known, however long that takes.
+      let end = holder == nil ? now + configuration.writeTimeout : .max
+      if !forwarding.add(command.bytes, until: end, answer) { answer(.noLeader) }
+    }
+    forwarding.expire(at: now)
+    if isLeading {
+      for message in forwarding.messages(term: machine.position.term, at: now) { serve(message[...], on: loop) }
+    } else if leaderHeard, isOpen, now < lastLeaderBeat + 2 * configuration.times.takeover {
+      let leader = machine.position.leader
+      for message in forwarding.messages(term: machine.position.term, at: now) {
+        log.request(message, to: leader, isReply: false, on: loop)
+      }
+    }
+  }
+
+  /// Ends what clients of nodes hold that have not been heard of for too long, and does what they have registered for that.
+  func releaseGone(at now: UInt64) {
+    guard isLeading, isOpen, let store, now >= presence.nextLook else { return }
+    for holder in presence.gone(of: store.holders, at: now) {
+      let command = ForwardedCommand(endOf: holder)
+      _ = forwarding.add(command.bytes, until: .max) { _ in }
+    }
+  }
+
+  package func received(_ message: [UInt8], isReply: Bool, on loop: isolated EventLoop) {
+    if isReply { takeReply(message[...], on: loop) } else { serve(message[...], on: loop) }
+  }
+
+  /// Executes a command of another node, or of this one, if this node leads the term that it is for.
+  private func serve(_ message: ArraySlice<UInt8>, on loop: isolated EventLoop) {
+    guard let head = MessageHead(message), isLeading, head.term == machine.position.term,
+      let executor = shared.withLock({ $0.executor })
+    else { return }
+    switch serving.take(from: head.from, head.number, base: head.base, answered: head.answered) {
+    case .ignore: return
+    case .answer(let answer): if let answer { send(answer, to: head.from, on: loop) }
+    case .execute:
+      guard let command = ForwardedCommand(message[head.end...]) else { return }
+      let home = loop
+      let operation = "\(head.from).\(head.number)"
+      executor.execute(command, around: { [sink] in sink.executing(operation, $0) }) { [self] answer in
+        // What it has seen and done is in the log when so many entries are.
+        let entries = sink.count
+        home.submit { [self] loop in answered(head, answer, entries, on: loop) }
+      }
+    }
+  }
+
+  private func answered(
+    _ head: MessageHead, _ answer: ForwardedAnswer, _ count: UInt64, on loop: isolated EventLoop
+  ) {
+    guard isLeading, head.term == machine.position.term else { return }
+    var text: [UInt8] = []
+    text.append(literal: #"{"term":"#)
+    text.appendJSON(head.term)
+    text.append(literal: #","n":"#)
+    text.appendJSON(head.number)
+    text.append(literal: #","from":"#)
+    text.appendJSON(head.from)
+    text.append(literal: #","entries":"#)
+    text.appendJSON(leadBase + count)
+    text.append(literal: "}\n")
+    text += answer.bytes
+    serving.answered(head.from, head.number, text)
+    send(text, to: head.from, on: loop)
+  }
+
+  /// Sends an answer to a process of a node, which may be this one.
+  private func send(_ answer: [UInt8], to name: String, on loop: isolated EventLoop) {
+    if name == forwarding.name { return takeReply(answer[...], on: loop) }
+    guard let point = name.lastIndex(of: ".") else { return }
+    log.request(answer, to: String(name[..<point]), isReply: true, on: loop)
+  }
+
+  private func takeReply(_ message: ArraySlice<UInt8>, on loop: isolated EventLoop) {
+    guard let head = MessageHead(message), head.term == machine.position.term, head.from == forwarding.name,
+      let answer = ForwardedAnswer(message[head.end...])
+    else { return }
+    forwarding.promised(head.number, answer, entries: head.entries)
+    forwarding.answer(entries: appliedEntries)
+  }
+}
+
+/// The first line of a message between nodes.
+private struct MessageHead {
+  let term: UInt64
+  let from: String
+  let number: UInt64
+  let base: UInt64
+  let answered: UInt64
+  let entries: UInt64
+  /// Where the content begins.
+  let end: Int
+
+  /// Reads it; nil when it is none.
+  init?(_ message: ArraySlice<UInt8>) {
+    guard let line = message.firstIndex(of: UInt8(ascii: "\n")), let tree = LogRecord.tree(of: message[..<line]),
+      tree.kind(of: tree.root) == .object
+    else { return nil }
+    func value(_ name: String) -> UInt64? {
+      tree.member(name, of: tree.root).flatMap { tree.uint64($0) }.flatMap { $0 < 1 << 62 ? $0 : nil }
+    }
+    guard let term = value("term"), let number = value("n"),
+      let from = tree.member("from", of: tree.root).flatMap({ tree.string($0) })
+    else { return nil }
+    self.term = term
+    self.number = number
+    self.from = from
+    base = value("base") ?? 1
+    answered = value("answered") ?? 0
+    entries = value("entries") ?? 0
+    end = line + 1
+  }
+}

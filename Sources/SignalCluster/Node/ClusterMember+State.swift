@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+
+internal import SignalHTTP
+internal import SignalStore
+internal import Synchronization
+
+/// What the log says, applied to the store, and what the store says, proposed to the log.
+extension ClusterMember {
+  /// Makes the store that is served, now that it is known whom to follow.
+  func openStore() {
+    guard store == nil, machine.position.epoch != nil else { return }
+    let store = PropertyStore(
+      following: replica, limits: configuration.store, lastHolder: presence.lastHolder, sink: sink,
+      quotas: configuration.quotas)
+    self.store = store
+    replica = Replica(epoch: replica.epoch, limits: configuration.store)
+    sessionEpoch.trust()
+    let ready = shared.withLock { shared in
+      shared.store = store
+      defer { shared.whenReady = nil }
+      return shared.whenReady
+    }
+    ready?(store)
+  }
+
+  // MARK: Following
+
+  /// Applies the entries of another node.
+  func adopt(_ record: LogRecord, on loop: isolated EventLoop) {
+    if isSettling { return postponed.append(record) }
+    var entries: [LogEntry] = []
+    do throws(LogEntryError) {
+      for line in record.lines {
+        let entry = try LogEntry(line)
+        if let operation = entry.operation { forwarding.isInLog(operation) }
+        entries.append(entry)
+      }
+    } catch {
+      return end("an entry of the log cannot be read")
+    }
+    if let store {
+      var isBelievedGone = false
+      let fits = store.adopt(entries) { entry, replica in
+        let made = entry.record(in: replica)
+        if case .commit(let commit) = made, presence.isBelievedGone(by: commit) { isBelievedGone = true }
+        return made
+      }
+      guard fits else { return end("an entry of the log does not fit what this node has") }
+      if isBelievedGone {
+        return end("the others have believed that this node is gone, and ended what its clients hold")
+      }
+      sink.committed([], revision: store.revision)
+      sink.announced(store.lastAnnounced)
+    } else {
+      for entry in entries {
+        guard let made = entry.record(in: replica) else { return end("an entry of the log does not fit those before") }
+        replica.apply(made)
+      }
+    }
+    forwarding.answer(entries: appliedEntries)
+  }
+
+  /// How many entries of the log have been applied here.
+  var appliedEntries: UInt64 { isSettling ? 0 : machine.position.entries }
+
+  /// Another node leads, or an earlier process of this one did.
+  func follow(_ head: ClaimHead, at now: UInt64, on loop: isolated EventLoop) {
+    let wasLeading = isLeading
+    postponedLead = nil
+    setLeading(false)
+    sink.follow()
+    if wasLeading, let store, let committed {
+      self.committed = nil
+      (proposed, ready, readyIndex) = ([], [], 0)
+      if store.follow(committed) { settle(store, on: loop) }
+    }
+    take(head.epoch)
+    leaderHeard = false
+    serving = Serving()
+    forwarding.begin()
+    observer(.follows(node: head.node, term: head.term))
+  }
+
+  /// The revisions from here on belong to this epoch.
+  private func take(_ epoch: Epoch) {
+    if let store {
+      if store.epoch != epoch { end("the log goes on as another history, \(epoch)") }
+    } else if replica.epoch != epoch {
+      replica = Replica(replica, epoch: epoch, limits: configuration.store)
+    }
+  }
+
+  /// Waits until nobody can tell any more what was taken back.
+  private func settle(_ store: PropertyStore, on loop: isolated EventLoop) {
+    observer(.tookBack)
+    guard let executor = shared.withLock({ $0.executor }) else { return store.settle() }
+    isSettling = true
+    let home = loop
+    executor.whenSeen { [self] in
+      home.submit { [self] loop in
+        store.settle()
+        isSettling = false
+        let records = postponed
+        postponed = []
+        for record in records { adopt(record, on: loop) }
+        if let head = postponedLead.take() { lead(head, at: loop.milliseconds, on: loop) }
+        forwarding.answer(entries: appliedEntries)
+      }
+    }
+  }
+
+  // MARK: Leading
+
+  /// This node leads.
+  func lead(_ head: ClaimHead, at now: UInt64, on loop: isolated EventLoop) {
+    if isSettling {
+      postponedLead = head
+      return
+    }
+    take(head.epoch)
+    openStore()
+    guard let store else { return }
+    leadBase = machine.position.entries
+    committed = store.replica
+    (proposed, ready, readyIndex) = ([], [], 0)
+    serving = Serving()
+    forwarding.begin()
+    sink.lead()
+    presence.begin(at: now)
+    // Nothing has ended while nobody decided, and by the clock of the last one who did.
+    let silence = leaderHeard ? Int64(now - lastLeaderBeat) : 0
+    store.lead(grace: .milliseconds(max(0, silence) + max(0, clockDifference))) {
+      source throws(FormulaError) in try configuration.compile(source)
+    }
+    setLeading(true)
+    observer(.leads(term: head.term))
+  }
+
+  /// Takes what the store has decided.
+  func collect() {
+    guard let store, isLeading else { return }
+    let items = store.betweenOperations { sink.take() }
+    if readyIndex == ready.count { (ready, readyIndex) = ([], 0) }
+    ready += items
+  }
+
+  /// Proposes what the store has decided.
+  func propose(at now: UInt64, on loop: isolated EventLoop) {
+    guard isLeading else { return }
+    collect()
+    while machine.canPropose, readyIndex < ready.count {
+      var lines: [UInt8] = []
+      let first = readyIndex
+      while readyIndex < ready.count {
+        let item = ready[readyIndex]
+        EntryWriter.append(item.record, operation: item.operation, to: &lines)
+        readyIndex += 1
+        let count = readyIndex - first
+        if count >= configuration.times.entries || lines.count >= configuration.times.bytes,
+          !item.record.belongsToNext(readyIndex < ready.count ? ready[readyIndex].record : nil)
+        {
+          break
+        }
+      }
+      proposed += ready[first..<readyIndex]
+      if lines.count > maxRecordBytes { return end("a change has \(lines.count) bytes, more than the engine takes") }
+      machine.propose(lines, at: now)
+      perform(at: now, on: loop)
+    }
+    if readyIndex > 4096 {
+      ready.removeFirst(readyIndex)
+      readyIndex = 0
+    }
+  }
+
+  /// An own record is committed: what it says is told.
+  func commit(_ record: LogRecord, on loop: isolated EventLoop) {
+    guard let store else { return }
+    let count = record.counts.entries
+    for item in proposed.prefix(count) {
+      committed?.apply(item.record)
+      if let operation = item.operation { forwarding.isInLog(operation) }
+    }
+    sink.committed(proposed.prefix(count).lazy.map(\.record), revision: committed?.revision ?? 0)
+    proposed.removeFirst(count)
+    store.announce(through: store.lastAnnounced + UInt64(count))
+    sink.announced(store.lastAnnounced)
+    forwarding.answer(entries: appliedEntries)
+  }
+}
+
+extension Record {
+  /// Whether this and the next record are of one operation, or may be.
+  fileprivate func belongsToNext(_ next: Record?) -> Bool {
+    if case .amendment = self { return true }
+    if case .lastOperations = next { return true }
+    return false
+  }
+}

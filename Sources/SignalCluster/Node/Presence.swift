@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+internal import SignalStore
+
+/// Which processes of nodes are there, as the holders show that their clients are.
+///
+/// The numbers of all holders that a process makes begin with the same 30 bits, which its beats tell.
+struct Presence {
+  /// The beginning of the numbers of this process.
+  let own: UInt64
+  /// Silence after which a process is gone, in milliseconds.
+  private let timeout: UInt64
+  /// Since when all others would have been heard.
+  private var since: UInt64 = 0
+  private var heard: [UInt64: UInt64] = [:]
+  /// Holders of this process whose connections have ended, so that others release them because of that.
+  private var ended: Set<Holder> = []
+  /// Holders of processes that are gone, as far as they are being released.
+  private var released: Set<Holder> = []
+  /// When it is looked for them next.
+  private(set) var nextLook: UInt64 = 0
+
+  private static let shift: UInt64 = 31
+
+  init(timeout: UInt64) {
+    own = .random(in: 1..<1 << 30)
+    self.timeout = timeout
+  }
+
+  /// The holder before the first of this process.
+  var lastHolder: UInt64 { own << Self.shift }
+
+  /// From now on the others are heard, and before that they may not have been.
+  mutating func begin(at now: UInt64) {
+    since = now
+    nextLook = now + timeout
+    released = []
+  }
+
+  mutating func heard(_ process: UInt64, at now: UInt64) { heard[process] = now }
+
+  /// A connection of this process has ended.
+  mutating func ended(_ holder: Holder) { if holder.number >> Self.shift == own { ended.insert(holder) } }
+
+  /// The holders of processes that are gone, each once.
+  mutating func gone(of holders: [Holder], at now: UInt64) -> [Holder] {
+    nextLook = now + 1000
+    guard now >= since + timeout else { return [] }
+    heard = heard.filter { now < $0.value + timeout }
+    let gone = holders.filter { holder in
+      let process = holder.number >> Self.shift
+      return process != own && heard[process] == nil && !released.contains(holder)
+    }
+    released.formUnion(gone)
+    return gone
+  }
+
+  /// Whether a commit releases what a client of this process holds that is still there.
+  mutating func isBelievedGone(by commit: Commit) -> Bool {
+    var isGone = false
+    for change in commit where change.op == .release {
+      guard let holder = change.old?.lease?.holder, holder.number >> Self.shift == own else { continue }
+      if !ended.contains(holder) { isGone = true }
+    }
+    return isGone
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+import JSON
+import SignalStore
+
+/// Commands of a WebSocket that another node of the cluster executes, in the order in which they have come.
+///
+///     received ──▶ waiting for those before it ──▶ under way at another node ──▶ answered ──▶ replied
+///
+/// Writes that follow each other are under way together; a command that another one has to be answered before, because it
+/// reads, waits for all of them. While nothing is in this queue and the node decides itself, commands do not come here.
+struct ForwardedQueue {
+  enum Stage {
+    /// Nothing has been done.
+    case waiting
+    /// Sent to the node that decides.
+    case underWay(id: Int, command: String)
+    /// The reply, with the code of a refusal.
+    case answered([UInt8], problem: String)
+  }
+
+  struct Entry {
+    let number: UInt64
+    let message: [UInt8]
+    var stage = Stage.waiting
+  }
+
+  /// Commands that may be in it before nothing more is read.
+  static let limit = 256
+
+  var entries: [Entry] = []
+  var lastNumber: UInt64 = 0
+  /// Whether nothing is read until there is room.
+  var hasPaused = false
+}
+
+extension LiveSession {
+  /// Whether a message has to wait, or to be executed elsewhere.
+  func isForwarded(_ message: Span<UInt8>) -> Bool {
+    guard let cluster = service.cluster else { return false }
+    return !forwarded.entries.isEmpty || !cluster.isLeading
+  }
+
+  /// Executes a message in its turn.
+  func queue(_ message: Span<UInt8>, on loop: isolated EventLoop) {
+    forwarded.lastNumber += 1
+    // The pointer is used only for the copy.
+    let copy = unsafe message.withUnsafeBufferPointer { unsafe Array($0) }
+    forwarded.entries.append(ForwardedQueue.Entry(number: forwarded.lastNumber, message: copy))
+    proceedWithQueue(on: loop)
+    if forwarded.entries.count >= ForwardedQueue.limit, !forwarded.hasPaused { forwarded.hasPaused = socket.pause() }
+  }
+
+  /// Replies to what has been answered, executes what can be executed here, and sends what follows.
+  private func proceedWithQueue(on loop: isolated EventLoop) {
+    while let first = forwarded.entries.first {
+      switch first.stage {
+      case .answered(let text, let problem):
+        forwarded.entries.removeFirst()
+        if !problem.isEmpty {
+          loop.countRefusal(problem)
+        }
+        reply(on: loop) { $0.append(contentsOf: text) }
+        continue
+      case .underWay: break
+      case .waiting:
+        if forward(0, on: loop) { break }
+        forwarded.entries.removeFirst()
+        execute(first.message.span, on: loop)
+        continue
+      }
+      break
+    }
+    for index in forwarded.entries.indices.dropFirst() {
+      if case .waiting = forwarded.entries[index].stage, !forward(index, on: loop) { break }
+    }
+    if forwarded.hasPaused, forwarded.entries.count < ForwardedQueue.limit / 2 {
+      forwarded.hasPaused = false
+      if timeToRoom(on: loop) == 0 { socket.resume(on: loop) }
+    }
+  }
+
+  /// Sends a command to the node that decides, if it changes something and may be executed at all.
+  private func forward(_ index: Int, on loop: isolated EventLoop) -> Bool {
+    guard let cluster = service.cluster, !cluster.isLeading, !isAwaitingIdentity else { return false }
+    let bytes = forwarded.entries[index].message
+    guard
+      let message = try? ClientMessage(
+        bytes.span, configuration: service.configuration, operationLimit: service.commands.limits.transactionOperations,
+        holder: caller.holder), message.command.isWrite
+    else { return false }
+    mayHold = mayHold || message.command.mayHold
+    let number = forwarded.entries[index].number
+    forwarded.entries[index].stage = .underWay(id: message.id, command: message.command.name)
+    let reference = SessionReference(self)
+    let home = loop
+    cluster.forward(ForwardedCommand(.message(bytes), from: caller)) { outcome in
+      home.submit { loop in reference.session(on: loop)?.answered(number, outcome, on: loop) }
+    }
+    return true
+  }
+
+  fileprivate func answered(_ number: UInt64, _ outcome: ForwardedOutcome, on loop: isolated EventLoop) {
+    guard let index = forwarded.entries.firstIndex(where: { $0.number == number }),
+      case .underWay(let id, let command) = forwarded.entries[index].stage
+    else { return }
+    var text: [UInt8] = []
+    var code = ""
+    func refuse(_ problem: Problem) {
+      service.commands.note(problem, of: caller.identity, caller.peer, request: command)
+      LiveReply.append(problem, id, to: &text)
+      code = problem.code.rawValue
+    }
+    switch outcome {
+    case .answered(let answer): (text, code) = (answer.body, answer.problem)
+    case .noLeader: refuse(.noLeader)
+    case .unknown: refuse(.noAnswer)
+    }
+    forwarded.entries[index].stage = .answered(text, problem: code)
+    proceedWithQueue(on: loop)
+  }
+}
+
+/// Leads back to a session that waits for an answer, on its loop.
+///
+// Unchecked: it crosses threads with an answer, and the session is given out only to the loop that it belongs to.
+private final class SessionReference: @unchecked Sendable {
+  private weak var session: LiveSession?
+
+  init(_ session: LiveSession) { self.session = session }
+
+  func session(on loop: isolated EventLoop) -> LiveSession? { session }
+}
+
+extension ClientCommand {
+  /// Whether a property may be held by the connection from then on, or something happen at its end.
+  var mayHold: Bool {
+    switch self {
+    case .onDisconnect: true
+    case .write(let request): request.holds
+    case .patch(let request): request.holder != nil
+    case .transact(let requests): requests.contains { $0.holds }
+    case .send, .subscribe, .subscribeToDemand, .unsubscribe, .get, .ping, .hello, .authenticate: false
+    }
+  }
+}
+
+extension OperationRequest {
+  fileprivate var holds: Bool {
+    if case .apply(.set(_, _, _, let holder)) = effect { holder != nil } else { false }
+  }
+}
