@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A hash table of names that are kept elsewhere, by their numbers: 0, 1, 2 …
+/// A hash table of names that are kept elsewhere, by their numbers: 0, 1, 2 and so on.
 ///
 /// The hashes are those of the standard library, with a key of the process: nobody can choose names that collide.
 struct NameTable {
