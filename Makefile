@@ -2,7 +2,7 @@
 # A list of what can be done here; anything longer than a line or two is a script in scripts/ that also runs alone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash faults openapi clients console examples docs package package-check image clean
+.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash simulate faults openapi clients console examples docs package package-check image clean
 # A toolchain unpacked here is found without further ado; one that is on the path already comes first.
 export PATH := $(PATH):/opt/swift/usr/bin
 sources = Sources Tests $(wildcard Examples Fuzz Benchmarks) Package.swift
@@ -50,6 +50,9 @@ exhaust: build ## try to use up the memory of a server in a control group: make 
 
 crash: build ## kill a server that keeps its store in a folder, S times (100), and look for what was lost
 	@python3 Tests/Durability/crash.py .build/release/signal-server --cuts $(or $(S),100) $(ARGS)
+
+simulate: ## run S clusters (10000) whose faults follow from their seeds, and look for what was lost
+	@CLUSTER_RUNS=$(or $(S),10000) LIMIT=7200 scripts/test.sh --filter '^ClusterTests.SimulationTests'
 
 faults: build ## break a cluster in many ways for S seconds (60), and look for what was lost; needs nats-server (NATS_SERVER)
 	@python3 Tests/Cluster/faults.py .build/release/signal-server --seconds $(or $(S),60) $(ARGS)

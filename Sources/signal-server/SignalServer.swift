@@ -19,7 +19,8 @@ struct SignalServer: AsyncParsableCommand {
       TransactionVerb.self, WatchVerb.self, TopVerb.self, HistoryVerb.self, WaitVerb.self, SendVerb.self,
       TimerVerb.self,
       ExplainVerb.self, BackupVerb.self, RestoreVerb.self, CheckVerb.self, ExportVerb.self, ImportVerb.self,
-      CertificateVerb.self, TokenVerb.self, AccessVerb.self, BenchVerb.self, HealthVerb.self, CompletionVerb.self,
+      CertificateVerb.self, TokenVerb.self, AccessVerb.self, BenchVerb.self, HealthVerb.self, ClusterVerb.self,
+      CompletionVerb.self,
     ],
     defaultSubcommand: ServeVerb.self)
 

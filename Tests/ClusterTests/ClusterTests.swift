@@ -156,4 +156,156 @@ struct ClusterTests {
     let second = try leader(of: nodes)
     try eventually("it has ended") { second.store.get("k") == nil && second.store.revision == 2 }
   }
+
+  @Test func `what the engine does not confirm is answered in time, and reads go on`() throws {
+    let engine = try Engine()
+    let node = try TestNode("a", engine) { $0.writeTimeout = 1500 }
+    _ = try leader(of: [node])
+    let client = try node.server.connect()
+    #expect(try client.request("PUT", "/properties/k", body: "1").status == 201)
+    #expect(try client.request("GET", "/health/writable").status == 200)
+    let live = try LiveClient(node.server)
+    let watcher = try LiveClient(node.server)
+    _ = try watcher.subscribe(#""match":"**""#)
+    engine.stop(true)
+    try live.send(#"{"id":1,"type":"set","path":"w","value":1}"#)
+    let refused = try client.request("PUT", "/properties/k", body: "2")
+    #expect(refused.status == 503 && refused.code == "no_answer", "\(refused.text)")
+    #expect(try live.awaitClose().code == .tryAgainLater)
+    let reader = try node.server.connect()
+    #expect(try reader.request("GET", "/properties/k").text == "1")
+    #expect(try reader.request("GET", "/health/ready").status == 200)
+    #expect(try reader.request("GET", "/health/writable").status == 503)
+    let late = try reader.request("PUT", "/properties/k", body: "3")
+    #expect(late.status == 503 && late.code == "no_leader")
+    engine.stop(false)
+    try eventually("changes can be made again") {
+      try reader.request("PUT", "/properties/k", body: "4").status == 204
+    }
+    // What was decided before has come, or has not; each change was told once.
+    let events = try watcher.next { $0.raw("value") == "4" }.filter { $0.string("path") == "k" }
+    #expect([["4"], ["2", "4"]].contains(events.compactMap { $0.raw("value") }))
+  }
+
+  @Test func `a change that is too large for the engine is refused, and nothing happens`() throws {
+    let engine = try Engine(maxPayload: "4MB")
+    var limits = Limits()
+    limits.http.bodyBytes = 4 << 20
+    let nodes = try ["a", "b"].map { try TestNode($0, engine, limits) }
+    let leader = try leader(of: nodes)
+    for node in nodes {
+      let client = try node.server.connect()
+      func set(_ count: Int) throws -> HTTPClientResponse {
+        let text = String(repeating: node === leader ? "x" : "y", count: 1_000_000)
+        let set = (0..<count).map { #"{"op":"set","path":"k/\#($0)","value":"\#(text)"}"# }.joined(separator: ",")
+        return try client.request("POST", "/transactions", body: #"{"operations":[\#(set)]}"#)
+      }
+      let revision = leader.store.revision
+      // A busy machine may be so slow that another node leads meanwhile.
+      try eventually("it is refused") {
+        let refused = try set(3)
+        #expect([413, 503].contains(refused.status), "\(refused.text.prefix(300))")
+        return refused.status == 413 && refused.code == "body_too_large"
+      }
+      #expect(leader.store.revision == revision)
+      try eventually("what is smaller is not") { try set(1).status == 200 }
+    }
+    #expect(!nodes.flatMap(\.events.all).contains { if case .ended = $0 { true } else { false } })
+    try eventually("all have it") { nodes.allSatisfy { $0.store.cursor == leader.store.cursor } }
+  }
+
+  @Test func `a leader that is asked to lets another one lead`() throws {
+    let engine = try Engine()
+    let nodes = try nodes(engine, "a", "b")
+    let first = try leader(of: nodes)
+    let other = try #require(nodes.first { $0 !== first })
+    let refused = try other.server.connect().request("POST", "/server/step-down")
+    #expect(refused.status == 409 && refused.code == "not_leading")
+    #expect(try first.server.connect().request("PUT", "/properties/k", body: "1").status == 201)
+    #expect(try first.server.connect().request("POST", "/server/step-down").status == 204)
+    try eventually("the other one leads") { other.member.isLeading && !first.member.isLeading }
+    #expect(try first.server.connect().request("PUT", "/properties/k", body: "2").status == 204)
+    #expect(other.store.get("k")?.value == JSONText(2))
+    let text = try other.server.connect().request("GET", "/metrics").text
+    #expect(text.contains("signal_cluster_leader 1\n") && text.contains("signal_cluster_takeovers_total 1\n"))
+  }
+
+  @Test(arguments: [true, false])
+  func `a start without a living node goes on only where nothing can have been lost`(isSynced: Bool) throws {
+    let engine = try Engine()
+    let first = try TestNode("a", engine) { $0.isEngineSynced = isSynced }
+    _ = try leader(of: [first])
+    #expect(try first.server.connect().request("PUT", "/properties/k", body: "1").status == 201)
+    let cursor = first.store.cursor
+    // A node that lives vouches for what there is.
+    let second = try TestNode("b", engine) { $0.isEngineSynced = isSynced }
+    first.leave()
+    _ = try leader(of: [second])
+    #expect(second.store.cursor == cursor)
+    second.leave()
+    let third = try TestNode("c", engine) { $0.isEngineSynced = isSynced }
+    _ = try leader(of: [third])
+    #expect((third.store.epoch == cursor.epoch) == isSynced)
+    #expect(third.store.get("k")?.value == JSONText(1) && third.store.revision == 1)
+    let watcher = try LiveClient(third.server)
+    let begin = try watcher.subscribe(#""match":"**","since":"\#(cursor)""#)
+    #expect(begin.contains { $0.text.contains(#""recovered":true"#) } == isSynced, "\(begin.map(\.text))")
+  }
+
+  @Test func `an engine that takes too small messages is refused`() throws {
+    let engine = try Engine(maxPayload: "1MB")
+    let events = TestNode.EventLog()
+    let member = try ClusterMember(TestNode.configuration("a", engine), session: "s", seed: 1) { events.add($0) }
+    member.start { _ in }
+    try eventually("it says why") {
+      events.all.contains { if case .engineRefused(let reason) = $0 { reason.contains("max_payload") } else { false } }
+    }
+  }
+
+  @Test func `the log is shortened, and who begins has everything`() throws {
+    let engine = try Engine()
+    func node(_ name: String) throws -> TestNode {
+      try TestNode(name, engine) { configuration in
+        configuration.snapshotRecords = 20
+        configuration.times.snapshots = 100
+      }
+    }
+    let nodes = try ["a", "b"].map(node)
+    let leader = try leader(of: nodes)
+    let client = try leader.server.connect()
+    #expect(try client.request("PUT", "/timers/tea", body: #"{"after":"1h"}"#).status == 201)
+    #expect(try client.request("PUT", "/properties/lease?ttl=1h", body: "1").status == 201)
+    #expect(
+      try client.request(
+        "PUT", "/properties/f", fields: [("Content-Type", "application/cel")], body: #"properties["k"]"#
+      )
+      .status == 201)
+    var number = 0
+    func isWritten(_ event: ClusterEvent) -> Bool { if case .snapshotWritten = event { true } else { false } }
+    try eventually("three snapshots are written, by who follows") {
+      number += 1
+      _ = try client.request("PUT", "/properties/k", body: "\(number)")
+      let events = nodes.flatMap(\.events.all)
+      return events.count(where: isWritten) >= 3 && !leader.events.all.contains(where: isWritten)
+    }
+    var third: TestNode?
+    try eventually("a new node loads one of them") {
+      number += 1
+      _ = try client.request("PUT", "/properties/k", body: "\(number)")
+      third?.leave()
+      let node = try node("c")
+      third = node
+      return node.events.all.contains { if case .snapshotLoaded = $0 { true } else { false } }
+    }
+    let new = try #require(third)
+    try eventually("it has everything") { new.store.cursor == leader.store.cursor }
+    let (mine, theirs) = (new.store.replica, leader.store.replica)
+    #expect(Array(mine.snapshot.scan()) == Array(theirs.snapshot.scan()))
+    #expect(mine.timers.keys == theirs.timers.keys && mine.snapshot.get("lease")?.lease != nil)
+    // It can lead as well.
+    for node in nodes { node.leave() }
+    _ = try self.leader(of: [new])
+    #expect(try new.server.connect().request("PUT", "/properties/k", body: "0").status == 204)
+    #expect(new.store.get("f")?.value == JSONText(0))
+  }
 }

@@ -72,7 +72,7 @@ import Testing
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/protocol.md")
     let document = try String(contentsOf: root, encoding: .utf8)
     let named = document.matches(
-      of: /`(?:GET |POST |DELETE )?(\/[a-z]+(?:(?:\/[a-z{}]+)+|\.yaml|\.schema\.json|\.js|\.d\.ts)?)`/
+      of: /`(?:GET |POST |DELETE )?(\/[a-z]+(?:(?:\/[a-z{}\-]+)+|\.yaml|\.schema\.json|\.js|\.d\.ts)?)`/
     ).map {
       String($0.1)
     }

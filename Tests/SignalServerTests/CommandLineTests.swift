@@ -22,6 +22,17 @@ struct CommandLineTests {
     #expect(server.stop().status == 0)
   }
 
+  @Test func `a server that is alone is no node of a cluster`() throws {
+    let server = try RunningServer()
+    for verb in ["status", "step-down"] {
+      let refused = try server.run("cluster", verb)
+      #expect(refused.status == 1 && refused.output.isEmpty)
+      #expect(refused.errors == "signal-server: the server is not a node of a cluster\n")
+    }
+    #expect(try Program.run(["cluster", "status", "--server", "http://127.255.255.254:1"]).status == 69)
+    #expect(server.stop().status == 0)
+  }
+
   @Test func `whoever has read that the server listens can stop it at once`() throws {
     for _ in 0..<20 {
       #expect(try RunningServer().stop() == .init(status: 0, output: "", errors: ""))

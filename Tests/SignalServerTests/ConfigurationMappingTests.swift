@@ -89,6 +89,8 @@ struct ConfigurationMappingTests {
       Set(defaults.keys).subtracting(reached) == [
         "server.observer", "server.memoryObserver", "server.exposedTokenObserver", "server.refusalObserver",
         "server.requestLog.observer", "server.droppedLogLines", "server.audit", "live.policy",
+        // It follows from what the engine of a cluster takes.
+        "store.commitBytes",
       ])
   }
 

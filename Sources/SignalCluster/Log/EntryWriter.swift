@@ -21,7 +21,7 @@ package enum EntryWriter {
     case .amendment(let property), .omittedAmendment(let property):
       text.append(literal: #""renew":"#)
       append(property.path, &text)
-      appendExtra(of: property, &text)
+      appendExtra(of: property, keepsFormula: true, &text)
     case .signal(let message, let isKept):
       text.append(literal: #""signal":"#)
       append(message, &text)
@@ -81,14 +81,17 @@ package enum EntryWriter {
     if new.lease != nil || new.computation != nil || change.isCorrection {
       text.append(literal: #",{"corrects":"#)
       text.appendJSON(change.isCorrection)
-      appendExtra(of: new, &text)
+      let formula = new.computation?.formula
+      appendExtra(of: new, keepsFormula: formula != nil && change.old?.computation?.formula == formula, &text)
       text.append(UInt8(ascii: "}"))
     }
     text.append(UInt8(ascii: "]"))
   }
 
   /// Appends what a property has beside its value, each with a comma before it.
-  static func appendExtra(of property: StoredValue, _ text: inout [UInt8]) {
+  ///
+  /// - Parameter keepsFormula: Whether it is computed by the formula that it had before, which is not written again.
+  static func appendExtra(of property: StoredValue, keepsFormula: Bool = false, _ text: inout [UInt8]) {
     if let term = property.lease?.term {
       text.append(literal: #","ttl":"#)
       append(term, &text)
@@ -99,7 +102,7 @@ package enum EntryWriter {
     }
     if let computation = property.computation {
       text.append(literal: #","computed":"#)
-      text.appendJSON(computation.formula.source)
+      if keepsFormula { text.append(literal: "true") } else { text.appendJSON(computation.formula.source) }
       guard let error = computation.error else { return }
       text.append(literal: #","error":"#)
       text.appendJSON(error)
@@ -153,5 +156,5 @@ package enum EntryWriter {
     text.append(UInt8(ascii: "\""))
   }
 
-  private static func append(_ path: PropertyPath, _ text: inout [UInt8]) { text.appendJSON(utf8: path.bytes.span) }
+  static func append(_ path: PropertyPath, _ text: inout [UInt8]) { text.appendJSON(utf8: path.bytes.span) }
 }

@@ -22,6 +22,9 @@ package struct LogEntry: Sendable {
   struct Extra: Sendable {
     var lease: Lease?
     var computation: Computation?
+    /// Whether the formula is that which the property has already, and why its value is null.
+    var keepsFormula = false
+    var error: String?
     var isCorrection = false
   }
 
@@ -34,15 +37,21 @@ package struct LogEntry: Sendable {
     switch content {
     case .other(let record): return record
     case .renewal(let path, let extra):
-      guard let old = replica.value(at: path) else { return nil }
+      guard let old = replica.value(at: path), let extra = extra.completed(by: old) else { return nil }
       return .amendment(Self.property(old.path, old.value, old.revision, old.time, extra))
     case .commit(let time, let parts):
       let revision = Revision(replica.revision.number + 1)
-      let changes = parts.map { part -> WrittenCommit.Change in
+      var changes: [WrittenCommit.Change] = []
+      changes.reserveCapacity(parts.count)
+      for part in parts {
         switch part {
-        case .set(let path, let value, let extra):
-          .set(Self.property(path, value, revision, time, extra), isCorrection: extra.isCorrection)
-        case .end(let path, let operation, let isCorrection): .end(path, operation, isCorrection: isCorrection)
+        case .set(let path, let value, let written):
+          let old = written.keepsFormula ? replica.value(at: path) : nil
+          guard let extra = written.completed(by: old) else { return nil }
+          changes.append(
+            .set(Self.property(path, value, revision, time, extra), isCorrection: extra.isCorrection))
+        case .end(let path, let operation, let isCorrection):
+          changes.append(.end(path, operation, isCorrection: isCorrection))
         }
       }
       return WrittenRecord.commit(WrittenCommit(revision: revision, time: time, changes: changes)).record(in: replica)
@@ -56,6 +65,17 @@ package struct LogEntry: Sendable {
       return StoredValue(path: path, value: value, revision: revision, time: time, computation: computation)
     }
     return StoredValue(path: path, value: value, revision: revision, time: time, lease: extra.lease)
+  }
+}
+
+extension LogEntry.Extra {
+  /// With the formula that the property has already, where that is meant; nil when it has none.
+  fileprivate func completed(by old: StoredValue?) -> Self? {
+    guard keepsFormula else { return self }
+    guard let formula = old?.computation?.formula else { return nil }
+    var completed = self
+    completed.computation = Computation(formula, error: error)
+    return completed
   }
 }
 
@@ -173,9 +193,14 @@ struct EntryReader {
     }
     if term != nil || holder != nil { extra.lease = Lease(term: term, holder: holder) }
     if let computed = tree.member("computed", of: node) {
-      guard extra.lease == nil, let source = tree.string(computed) else { throw LogEntryError() }
-      let error = tree.member("error", of: node).flatMap { tree.string($0) }
-      extra.computation = Computation(Formula(uncompiled: source), error: error)
+      guard extra.lease == nil else { throw LogEntryError() }
+      extra.error = tree.member("error", of: node).flatMap { tree.string($0) }
+      if tree.bool(computed) == true {
+        extra.keepsFormula = true
+      } else {
+        guard let source = tree.string(computed) else { throw LogEntryError() }
+        extra.computation = Computation(Formula(uncompiled: source), error: extra.error)
+      }
     }
     return extra
   }

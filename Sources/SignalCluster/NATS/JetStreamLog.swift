@@ -34,6 +34,11 @@ package protocol ClusterLogOwner: AnyObject {
   func received(_ message: [UInt8], isReply: Bool, on loop: isolated EventLoop)
 }
 
+/// What the owner of a log is told of snapshots; called on its loop.
+protocol SnapshotOwner: AnyObject {
+  func received(_ answer: SnapshotAnswer, on loop: isolated EventLoop)
+}
+
 /// A log in a stream of NATS JetStream.
 ///
 // Unchecked: only its loop touches it, which the compiler checks by the parameter `loop`.
@@ -57,7 +62,9 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   private let node: String
   /// Where answers to this process come.
   private let inbox: String
-  private weak var owner: (any ClusterLogOwner)?
+  private weak var owner: (any ClusterLogOwner & SnapshotOwner)?
+  /// The snapshots beside the log.
+  private(set) var snapshots: JetStreamSnapshots!
   private var client: NATSClient!
   private var live: UInt64 = 0
   private var beats: UInt64 = 0
@@ -70,15 +77,16 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   private var maxPayload = 0
 
   /// - Parameter session: Tells apart the processes of one node.
-  package init(
+  init(
     _ stream: StreamConfiguration, _ nats: NATSConfiguration, node: String, session: String,
-    owner: any ClusterLogOwner
+    owner: any ClusterLogOwner & SnapshotOwner
   ) {
     self.stream = stream
     self.node = node
     self.owner = owner
     inbox = "_INBOX.signal.\(stream.cluster).\(node).\(session)"
     client = NATSClient(nats, owner: self)
+    snapshots = JetStreamSnapshots(stream, client, inbox: inbox)
     _ = client.subscribe(inbox + ".*")
     beats = client.subscribe(stream.beats)
     requests = client.subscribe(stream.requests(to: node))
@@ -117,9 +125,10 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
     if let error = tree.member("error", of: tree.root) {
       let code = tree.member("err_code", of: error).flatMap { tree.uint64($0) }
       let text = tree.member("description", of: error).flatMap { tree.string($0) } ?? "an error"
-      // 10059: there is none yet. 10058: somebody else has made it meanwhile, otherwise.
+      // 10058: somebody else has made it meanwhile, otherwise.
       switch code {
-      case 10059: client.publish("$JS.API.STREAM.CREATE.\(stream.name)", reply: "\(inbox).info", stream.request)
+      case StreamConfiguration.noSuchStream:
+        client.publish("$JS.API.STREAM.CREATE.\(stream.name)", reply: "\(inbox).info", stream.request)
       case 10058: client.publish("$JS.API.STREAM.INFO.\(stream.name)", reply: "\(inbox).info", [])
       case 10008, 10074, 10005, 10028: owner?.closed("the engine is not ready: \(text)", on: loop)
       default: owner?.refused("the stream \(stream.name) cannot be used: \(text)", on: loop)
@@ -190,6 +199,10 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
       } else {
         described(message.payload, on: loop)
       }
+      return
+    }
+    if token.first == "s" {
+      if let answer = snapshots.answered(token.dropFirst(), message, on: loop) { owner?.received(answer, on: loop) }
       return
     }
     guard let kind = token.first, let tag = UInt64(token.dropFirst()) else { return }

@@ -21,6 +21,14 @@ package struct StreamConfiguration: Sendable, Equatable {
   /// Where each record is sent when it is stored.
   var live: String { "signal.\(cluster).out" }
   var beats: String { "signal.\(cluster).beat" }
+  /// The stream of snapshots, and its subjects.
+  var snapshotName: String { "SIGNAL_\(cluster)_SNAP" }
+  var snapshots: String { "signal.\(cluster).snap." }
+  var completeSnapshots: String { "signal.\(cluster).done." }
+  func snapshot(_ name: SnapshotName) -> String { snapshots + name.text }
+  func completeSnapshot(_ name: SnapshotName) -> String { completeSnapshots + name.text }
+  /// The code of an answer that there is no such stream.
+  static let noSuchStream: UInt64 = 10059
   func requests(to node: String) -> String { "signal.\(cluster).req.\(node)" }
   func replies(to node: String) -> String { "signal.\(cluster).rep.\(node)" }
 
@@ -41,6 +49,22 @@ package struct StreamConfiguration: Sendable, Equatable {
     text.append(literal: #","dest":"#)
     text.appendJSON(live)
     text.append(literal: "}}")
+    return text
+  }
+
+  /// The request that makes the stream of snapshots.
+  var snapshotRequest: [UInt8] {
+    var text: [UInt8] = []
+    text.append(literal: #"{"name":"#)
+    text.appendJSON(snapshotName)
+    text.append(literal: #","subjects":["#)
+    text.appendJSON(snapshots + "*.*")
+    text.append(UInt8(ascii: ","))
+    text.appendJSON(completeSnapshots + "*.*")
+    text.append(literal: #"],"retention":"limits","storage":"file","discard":"new","max_msgs":-1,"max_age":0"#)
+    text.append(literal: #","max_consumers":-1,"max_msg_size":-1,"max_bytes":-1,"num_replicas":"#)
+    text.appendJSON(replicas)
+    text.append(literal: #","allow_direct":true}"#)
     return text
   }
 

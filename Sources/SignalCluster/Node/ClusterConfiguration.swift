@@ -18,6 +18,9 @@ package struct ClusterConfiguration: Sendable {
   package var times = ClusterTimes()
   /// For the answer of another node, in milliseconds; then it is not known what became of a command.
   package var writeTimeout: UInt64 = 10_000
+  /// Bytes and records of the log after which a snapshot is written.
+  package var snapshotBytes = 256 << 20
+  package var snapshotRecords: UInt64 = 50_000
   /// Bytes of changes that wait to be confirmed; then writes are refused.
   package var queueBytes = 64 << 20
   package var store = StoreLimits()
@@ -47,6 +50,11 @@ package enum ClusterEvent: Sendable, Equatable {
   case follows(node: String, term: UInt64)
   /// Changes that had not been confirmed were taken back.
   case tookBack
+  /// This node leads no more, because the engine has not confirmed anything for too long.
+  case steppedBack
+  /// A snapshot was written, with everything up to a record of the log, and what was loaded instead of the records before.
+  case snapshotWritten(sequence: UInt64)
+  case snapshotLoaded(sequence: UInt64)
   /// Nothing that is held here can be trusted any more: the process has to begin anew.
   case ended(String)
 }

@@ -9,8 +9,11 @@ extension ClusterMember {
   /// Makes the store that is served, now that it is known whom to follow.
   func openStore() {
     guard store == nil, machine.position.epoch != nil else { return }
+    var limits = configuration.store
+    // Together with what follows from the same operation it has to fit into one message.
+    limits.commitBytes = maxRecordBytes / 2
     let store = PropertyStore(
-      following: replica, limits: configuration.store, lastHolder: presence.lastHolder, sink: sink,
+      following: replica, limits: limits, lastHolder: presence.lastHolder, sink: sink,
       quotas: configuration.quotas)
     self.store = store
     replica = Replica(epoch: replica.epoch, limits: configuration.store)
@@ -27,6 +30,7 @@ extension ClusterMember {
 
   /// Applies the entries of another node.
   func adopt(_ record: LogRecord, on loop: isolated EventLoop) {
+    snapshots.bytes += record.bytes.count
     if isSettling { return postponed.append(record) }
     var entries: [LogEntry] = []
     do throws(LogEntryError) {
@@ -65,20 +69,43 @@ extension ClusterMember {
 
   /// Another node leads, or an earlier process of this one did.
   func follow(_ head: ClaimHead, at now: UInt64, on loop: isolated EventLoop) {
-    let wasLeading = isLeading
-    postponedLead = nil
-    setLeading(false)
-    sink.follow()
-    if wasLeading, let store, let committed {
-      self.committed = nil
-      (proposed, ready, readyIndex) = ([], [], 0)
-      if store.follow(committed) { settle(store, on: loop) }
-    }
+    stopLeading(on: loop)
     take(head.epoch)
     leaderHeard = false
     serving = Serving()
     forwarding.begin()
     observer(.follows(node: head.node, term: head.term))
+  }
+
+  /// Decides nothing any more; what was decided and is not committed is taken back.
+  private func stopLeading(on loop: isolated EventLoop) {
+    let wasLeading = isLeading
+    postponedLead = nil
+    setLeading(false)
+    sink.follow()
+    stepDownEnd = nil
+    guard wasLeading, let store, let committed else { return }
+    self.committed = nil
+    (proposed, ready, readyIndex, proposalTimes) = ([], [], 0, [])
+    if store.follow(committed) { settle(store, on: loop) }
+  }
+
+  /// Gives up leading when nothing has been confirmed for as long as a client waits for an answer, so that clients of
+  /// this node get one as well, and reads show again what is committed.
+  func giveUp(at now: UInt64, on loop: isolated EventLoop) {
+    guard isLeading else { return }
+    if machine.isIdle, readyIndex == ready.count { lastProgress = now }
+    guard now >= lastProgress + configuration.writeTimeout else { return }
+    machine.stepBack(at: now)
+    leadNoMore(on: loop)
+    observer(.steppedBack)
+  }
+
+  /// Leads no more, though no other node does yet.
+  func leadNoMore(on loop: isolated EventLoop) {
+    stopLeading(on: loop)
+    leaderHeard = false
+    forwarding.doubt()
   }
 
   /// The revisions from here on belong to this epoch.
@@ -122,7 +149,7 @@ extension ClusterMember {
     guard let store else { return }
     leadBase = machine.position.entries
     committed = store.replica
-    (proposed, ready, readyIndex) = ([], [], 0)
+    (proposed, ready, readyIndex, proposalTimes) = ([], [], 0, [])
     serving = Serving()
     forwarding.begin()
     sink.lead()
@@ -132,6 +159,7 @@ extension ClusterMember {
     store.lead(grace: .milliseconds(max(0, silence) + max(0, clockDifference))) {
       source throws(FormulaError) in try configuration.compile(source)
     }
+    lastProgress = now
     setLeading(true)
     observer(.leads(term: head.term))
   }
@@ -149,21 +177,11 @@ extension ClusterMember {
     guard isLeading else { return }
     collect()
     while machine.canPropose, readyIndex < ready.count {
-      var lines: [UInt8] = []
       let first = readyIndex
-      while readyIndex < ready.count {
-        let item = ready[readyIndex]
-        EntryWriter.append(item.record, operation: item.operation, to: &lines)
-        readyIndex += 1
-        let count = readyIndex - first
-        if count >= configuration.times.entries || lines.count >= configuration.times.bytes,
-          !item.record.belongsToNext(readyIndex < ready.count ? ready[readyIndex].record : nil)
-        {
-          break
-        }
-      }
+      let lines = takeLines()
       proposed += ready[first..<readyIndex]
       if lines.count > maxRecordBytes { return end("a change has \(lines.count) bytes, more than the engine takes") }
+      proposalTimes.append(.now)
       machine.propose(lines, at: now)
       perform(at: now, on: loop)
     }
@@ -173,10 +191,43 @@ extension ClusterMember {
     }
   }
 
+  /// Counts an own record of so many entries.
+  private func note(_ entries: Int) {
+    batches += 1
+    batchEntries += entries
+    guard !proposalTimes.isEmpty else { return }
+    let (seconds, attoseconds) = (ContinuousClock.now - proposalTimes.removeFirst()).components
+    commits.record(UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds)) / 1_000_000_000)
+  }
+
+  /// The entries of the next record: whole operations, at least one.
+  private func takeLines() -> [UInt8] {
+    var lines: [UInt8] = []
+    var count = 0
+    while readyIndex < ready.count, count < configuration.times.entries, lines.count < configuration.times.bytes {
+      let end = lines.count
+      var index = readyIndex
+      repeat {
+        EntryWriter.append(ready[index].record, operation: ready[index].operation, to: &lines)
+        index += 1
+      } while ready[index - 1].continues && index < ready.count
+      if count > 0, lines.count > maxRecordBytes {
+        lines.removeSubrange(end...)
+        break
+      }
+      count += index - readyIndex
+      readyIndex = index
+    }
+    return lines
+  }
+
   /// An own record is committed: what it says is told.
   func commit(_ record: LogRecord, on loop: isolated EventLoop) {
     guard let store else { return }
+    snapshots.bytes += record.bytes.count
+    lastProgress = loop.milliseconds
     let count = record.counts.entries
+    note(count)
     for item in proposed.prefix(count) {
       committed?.apply(item.record)
       if let operation = item.operation { forwarding.isInLog(operation) }
@@ -186,14 +237,5 @@ extension ClusterMember {
     store.announce(through: store.lastAnnounced + UInt64(count))
     sink.announced(store.lastAnnounced)
     forwarding.answer(entries: appliedEntries)
-  }
-}
-
-extension Record {
-  /// Whether this and the next record are of one operation, or may be.
-  fileprivate func belongsToNext(_ next: Record?) -> Bool {
-    if case .amendment = self { return true }
-    if case .lastOperations = next { return true }
-    return false
   }
 }

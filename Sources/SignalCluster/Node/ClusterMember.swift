@@ -12,7 +12,7 @@ internal import Synchronization
 /// until they are committed (``PropertyStore/announce(through:)``).
 ///
 // Unchecked: everything but `shared` is touched by its loop alone, which the compiler checks by the parameter `loop`.
-package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unchecked Sendable {
+package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, LoopWork, @unchecked Sendable {
   /// What others may read at any time, and what they leave for the loop.
   struct Shared {
     var status = ClusterStatus()
@@ -20,6 +20,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
     var executor: (any ForwardedExecutor)?
     var store: PropertyStore?
     var whenReady: (@Sendable (PropertyStore) -> Void)?
+    var isAskedToStepDown = false
   }
 
   let loop: EventLoop
@@ -43,6 +44,11 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
   var proposed: [ClusterSink.Item] = []
   var ready: [ClusterSink.Item] = []
   var readyIndex = 0
+  /// When each of the records in flight was proposed, and how long all before them took.
+  var proposalTimes: [ContinuousClock.Instant] = []
+  var commits = DurationCounts()
+  var batches = 0
+  var batchEntries = 0
   /// Records of the log that wait until everybody knows what was taken back.
   var postponed: [LogRecord] = []
   var isSettling = false
@@ -60,12 +66,17 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
   var leaderHeard = false
   var clockDifference: Int64 = 0
   var lastCaughtUp: UInt64 = 0
+  /// While this node leads: when something was confirmed last, or nothing was to be.
+  var lastProgress: UInt64 = 0
   /// When each node was heard of last, by name.
   var heard: [String: UInt64] = [:]
   /// Who holds something, and who of them is gone.
   var presence: Presence
+  var snapshots = SnapshotWork()
   var retryOpening: UInt64 = 0
   var isEnding = false
+  /// Until when it tries to let another node lead; nil while it does not.
+  var stepDownEnd: UInt64?
   var whenEnded: (@Sendable () -> Void)?
 
   /// Makes a node, which begins with ``start(_:)``.
@@ -137,6 +148,13 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
 
   package func serve(by executor: any ForwardedExecutor) { shared.withLock { $0.executor = executor } }
 
+  package func stepDown() -> Bool {
+    guard isLeading else { return false }
+    shared.withLock { $0.isAskedToStepDown = true }
+    loop.needTurnSoon()
+    return true
+  }
+
   package var status: ClusterStatus { shared.withLock { $0.status } }
 
   // MARK: Turns
@@ -146,9 +164,12 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
       machine.tick(at: now)
       perform(at: now, on: loop)
       propose(at: now, on: loop)
+      giveUp(at: now, on: loop)
       forward(at: now, on: loop)
       releaseGone(at: now)
+      tendSnapshots(at: now, on: loop)
     }
+    stepDownIfAsked(at: now, on: loop)
     endIfDone(at: now, on: loop)
     if !isOpen, now >= retryOpening {
       retryOpening = now + 1000
@@ -157,21 +178,41 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
     tell(at: now)
     let next = log.proceed(at: now, on: loop)
     return min(
-      next, isLeading ? presence.nextLook : .max, machine.deadline, forwarding.deadline, isOpen ? .max : retryOpening,
-      isEnding ? now + 20 : .max)
+      next, isLeading ? presence.nextLook : .max, isOpen ? snapshots.deadline : .max, machine.deadline,
+      forwarding.deadline, isOpen ? .max : retryOpening,
+      isEnding || stepDownEnd != nil ? now + 20 : .max)
+  }
+
+  /// Nothing more is decided; whether what was is confirmed.
+  private func isQuiet() -> Bool {
+    sink.setStuck(true)
+    collect()
+    return machine.isIdle && readyIndex == ready.count
+  }
+
+  private func stepDownIfAsked(at now: UInt64, on loop: isolated EventLoop) {
+    let isAsked = shared.withLock { shared in
+      defer { shared.isAskedToStepDown = false }
+      return shared.isAskedToStepDown
+    }
+    if isAsked, isLeading { stepDownEnd = now + configuration.writeTimeout }
+    guard let end = stepDownEnd else { return }
+    guard isLeading, now < end else { return stepDownEnd = nil }
+    guard isQuiet() else { return }
+    stepDownEnd = nil
+    machine.resign(at: now, for: 4 * configuration.times.takeover)
+    leadNoMore(on: loop)
+    perform(at: now, on: loop)
   }
 
   private func endIfDone(at now: UInt64, on loop: isolated EventLoop) {
     guard isEnding, let whenEnded else { return }
     if leads.load(ordering: .acquiring), now < endDeadline {
-      // Nothing more is decided; what was is waited for.
-      sink.setStuck(true)
-      collect()
-      guard machine.isIdle, readyIndex == ready.count else { return }
+      guard isQuiet() else { return }
     }
     self.whenEnded = nil
     if machine.isIdle {
-      machine.resign()
+      machine.resign(at: now)
       perform(at: now, on: loop)
     }
     leads.store(false, ordering: .releasing)
@@ -195,7 +236,9 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
       case .follow(let head): follow(head, at: now, on: loop)
       case .lead(let head): lead(head, at: now, on: loop)
       case .caughtUp: lastCaughtUp = now
-      case .load: end("the log does not reach back to the position of this node")
+      case .load(let sequence):
+        guard store == nil else { return end("the log does not reach back to the position of this node") }
+        snapshots.load(behind: sequence)
       case .diverged: end("the log says something else than what this node has read")
       }
     }
@@ -238,7 +281,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
   }
 
   /// Tells of trouble with the engine, once until something else happens.
-  private func tell(_ event: ClusterEvent) {
+  func tell(_ event: ClusterEvent) {
     if lastTrouble != event { observer(event) }
     lastTrouble = event
   }
@@ -282,7 +325,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
   private func tell(at now: UInt64) {
     let role = machine.role
     let isKnown = role == .leading ? !machine.isStuck(at: now) : leaderHeard && now < lastLeaderBeat + 2000
-    if role == .leading { sink.setStuck(isEnding || machine.isStuck(at: now)) }
+    if role == .leading { sink.setStuck(isEnding || stepDownEnd != nil || machine.isStuck(at: now)) }
     if machine.isCaughtUp, isOpen { lastCaughtUp = now }
     heard[configuration.node] = now
     let silence = configuration.times.node
@@ -302,6 +345,10 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, LoopWork, @unch
       status.gaps = machine.counts.gaps
       status.takeovers = machine.counts.takeovers
       status.openCommands = forwarding.open.count
+      status.hasDiverged = role == .diverged
+      status.revision = machine.position.revision
+      status.clockSkew = role == .leading ? 0 : clockDifference
+      (status.commits, status.batches, status.batchEntries) = (commits, batches, batchEntries)
       status.members = heard.filter { now < $0.value + silence }.keys.sorted()
       shared.status = status
     }

@@ -7,16 +7,40 @@ internal import SignalStore
 
 /// Takes the records of a store that leads, until they are proposed; refuses writes while the store follows.
 final class ClusterSink: RecordSink {
-  /// A record, and the forwarded operation that has made it.
-  typealias Item = (record: Record, operation: String?)
+  /// A record, the forwarded operation that has made it, and whether the next record has to be adopted with it.
+  typealias Item = (record: Record, operation: String?, continues: Bool)
 
   private struct Queue {
     var items: [Item] = []
     var bytes = 0
+    /// How many of the next records are of one operation.
+    var joined = 0
+    /// The first and the last record of the forwarded operation that is executed.
+    var executed: ClosedRange<Int>?
     /// The thread on which a forwarded operation is executed, and which.
     var executing: (thread: pthread_t, operation: String)?
     /// Whether the other thread has been told that there is something.
     var isAwaited = true
+
+    /// The next record is of the forwarded operation that is executed: all since its first one are adopted with it, so
+    /// that an operation that is in the log has been executed wholly.
+    mutating func noteExecuted() {
+      let first = executed?.lowerBound ?? items.count
+      for index in (executed?.upperBound ?? items.count)..<items.count { items[index].continues = true }
+      executed = first...items.count
+    }
+
+    /// Takes everything but what has begun and not ended.
+    mutating func take() -> [Item] {
+      guard let executed else {
+        defer { items = [] }
+        return items
+      }
+      let taken = Array(items[..<executed.lowerBound])
+      items.removeFirst(taken.count)
+      self.executed = 0...(executed.upperBound - taken.count)
+      return taken
+    }
   }
 
   private let queue = Mutex(Queue())
@@ -41,12 +65,16 @@ final class ClusterSink: RecordSink {
 
   // MARK: Used by the store
 
+  func join(_ count: Int) { queue.withLock { $0.joined = count } }
+
   func append(_ record: Record) {
     let cost = Self.cost(of: record)
     total.add(1, ordering: .acquiringAndReleasing)
     let isFirst = queue.withLock { queue in
       let operation = queue.executing.flatMap { pthread_equal($0.thread, pthread_self()) != 0 ? $0.operation : nil }
-      queue.items.append((record, operation))
+      if operation != nil { queue.noteExecuted() }
+      queue.items.append((record, operation, queue.joined > 1))
+      queue.joined = max(0, queue.joined - 1)
       queue.bytes += cost
       queued.store(queue.bytes, ordering: .relaxed)
       defer { queue.isAwaited = false }
@@ -99,9 +127,8 @@ final class ClusterSink: RecordSink {
   /// Takes everything; to be called between two operations.
   func take() -> [Item] {
     queue.withLock { queue in
-      defer { queue.items = [] }
       queue.isAwaited = true
-      return queue.items
+      return queue.take()
     }
   }
 
@@ -122,7 +149,12 @@ final class ClusterSink: RecordSink {
   func executing(_ operation: String, _ body: () -> Void) {
     queue.withLock { $0.executing = (pthread_self(), operation) }
     body()
-    queue.withLock { $0.executing = nil }
+    let isAwaited = queue.withLock { queue in
+      defer { (queue.executing, queue.executed) = (nil, nil) }
+      // What had to wait for the end can be taken now.
+      return queue.executed != nil && queue.isAwaited
+    }
+    if isAwaited { wake() }
   }
 
   /// The approximate size of a record in bytes.

@@ -135,6 +135,10 @@ struct Forwarding {
     open = rest
   }
 
+  /// The leader does not lead any more, and what it has promised may not come; what is in the log already has been
+  /// executed, and until another one leads, more of it may come.
+  mutating func doubt() { for index in open.indices { open[index].promised = nil } }
+
   /// Gives up what has been open for too long.
   mutating func expire(at now: UInt64) {
     guard open.contains(where: { now >= $0.end }) else { return }

@@ -243,16 +243,28 @@ package final class ClusterMachine {
   /// Whether everything that was proposed is committed.
   package var isIdle: Bool { flights.isEmpty }
 
-  /// Lets another node lead, and never leads again; ``isIdle`` must be true.
-  package func resign() {
+  /// Lets another node lead; ``isIdle`` must be true.
+  ///
+  /// - Parameter time: After which this one may lead again, in milliseconds; nil for never.
+  package func resign(at now: UInt64, for time: UInt64? = nil) {
     precondition(flights.isEmpty, "What was proposed is committed first.")
-    canLead = false
-    patience = .max
+    if time == nil { canLead = false }
+    patience = time.map { now + $0 } ?? .max
     guard role == .leading else { return }
     var beat = beat
     beat.isResigning = true
     actions.append(.publish(beat))
     role = .following
+  }
+
+  /// Stops leading, because the log has not confirmed anything for too long.
+  ///
+  /// What was proposed may still come to count, and then it is read as that of any other leader. What it has wanted done before has to be done: it may be that something is committed.
+  package func stepBack(at now: UInt64) {
+    precondition(actions.isEmpty, "What is committed is told first.")
+    guard role == .leading else { return }
+    (role, flights, isRecovering) = (.following, [], false)
+    wait(from: now)
   }
 
   // MARK: Leading

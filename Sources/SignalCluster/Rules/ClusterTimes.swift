@@ -14,6 +14,8 @@ package struct ClusterTimes: Sendable, Equatable {
   package var answer: UInt64 = 2000
   /// Silence of a node after which what it held ends.
   package var node: UInt64 = 5000
+  /// Between two looks at which snapshots there are.
+  package var snapshots: UInt64 = 10_000
   /// Records that are appended before the first of them is acknowledged.
   package var flights = 4
   /// Entries and bytes of one record; a single entry may be larger.

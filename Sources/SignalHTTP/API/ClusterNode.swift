@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+package import SignalStore
 
 /// A node of a cluster, as those see it who serve its clients.
 ///
@@ -15,6 +16,11 @@ package protocol ClusterNode: AnyObject, Sendable {
 
   /// From now on commands of other nodes are executed by this.
   func serve(by executor: any ForwardedExecutor)
+
+  /// Lets another node decide, once what was decided here is confirmed; may be called from anywhere.
+  ///
+  /// - Returns: Whether this node decides; otherwise nothing happens.
+  func stepDown() -> Bool
 
   /// How it is, for probes and figures.
   var status: ClusterStatus { get }
@@ -64,6 +70,17 @@ package struct ClusterStatus: Sendable, Equatable {
   package var staleRecords: UInt64 = 0
   package var gaps: UInt64 = 0
   package var takeovers: UInt64 = 0
+  /// Whether it has found that its log differs from that of the others.
+  package var hasDiverged = false
+  /// The revision that it shows.
+  package var revision = Revision(0)
+  /// By how much its clock is ahead of that of the node that decides, in milliseconds.
+  package var clockSkew: Int64 = 0
+  /// Of records that it has written as the node that decides: the times until they were confirmed, how many there were,
+  /// and the entries in them.
+  package var commits = DurationCounts()
+  package var batches = 0
+  package var batchEntries = 0
   package var openCommands = 0
   /// Nodes that have been heard of lately, this one included, by name.
   package var members: [String] = []
@@ -90,6 +107,8 @@ extension ClusterStatus {
     text.appendJSON(hasEngine)
     text.append(literal: #","sequence":"#)
     text.appendJSON(sequence)
+    text.append(literal: #","revision":"#)
+    text.appendJSON(revision.number)
     text.append(literal: #","lag":"#)
     text.append(contentsOf: String(lag).utf8)
     text.append(literal: #","members":["#)

@@ -38,6 +38,7 @@ extension Commands {
     case .tooMuchFormulaWork(let operation): return refusal(.tooManyComputed, operation)
     case .tooManyHeld(let operation, _): return refusal(.tooManyHeld, operation)
     case .tooManyRemembered, .tooManyTimers: return Problem(.storeFull, error.description)
+    case .commitTooLarge: return Problem(.bodyTooLarge, error.description)
     case .notKept(.full): return Problem(.diskFull, error.description)
     case .notKept(.slow): return Problem(.storageSlow, error.description)
     case .notKept(.failed): return Problem(.storageFailed, error.description)

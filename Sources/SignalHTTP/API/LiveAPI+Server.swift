@@ -24,6 +24,7 @@ extension LiveAPI {
     text.appendJSON(loop.all.count)
     if let gauge = service.memory?.gauge { Self.append(gauge, to: &text) }
     if let storage = service.commands.storage { Self.append(storage, to: &text) }
+    if let cluster = service.cluster?.status { cluster.append(to: &text) }
     text.append(UInt8(ascii: "}"))
     tell(text, &response)
   }
@@ -79,6 +80,24 @@ extension LiveAPI {
       }
     }
     return .later
+  }
+
+  /// `POST /server/step-down`.
+  func stepDown(
+    _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller
+  ) throws(APIError) {
+    try admitAdministrator(head, caller)
+    _ = try body.read()
+    guard let cluster = service.cluster else {
+      throw .problem(Problem(.notLeading, "This server is not a node of a cluster."))
+    }
+    guard cluster.stepDown() else {
+      let leader = cluster.status.leader
+      throw .problem(
+        Problem(.notLeading, leader.isEmpty ? "No node decides changes at the moment." : "\(leader) decides changes."))
+    }
+    response.begin(.noContent)
+    response.endWithoutBody()
   }
 
   private func admitAdministrator(_ head: borrowing RequestHead, _ caller: Caller) throws(APIError) {

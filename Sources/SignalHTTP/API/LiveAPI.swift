@@ -190,6 +190,7 @@ final class LiveAPI: RequestHandler {
     case (.settings, .get), (.settings, .head): try tellSettings(head, &response, as: caller)
     case (.connections, .get), (.connections, .head):
       return try listConnections(head, responder, as: caller, on: loop)
+    case (.stepDown, .post): try stepDown(head, body, &response, as: caller)
     case (.connection(let id), .delete): return try endConnection(id, head, responder, as: caller, on: loop)
     case (.file(let file), .get), (.file(let file), .head): try answer(file, head, &response)
     case (.live, .get), (.live, .head): answerHealth("live", isWell: true, &response)
@@ -371,7 +372,7 @@ private enum Route {
   case timer(ByteView)
   case history(ByteView)
   case connection(ByteView)
-  case state, connections, settings
+  case state, connections, settings, stepDown
   case list, timers, transactions, events, explain, access, tickets, me, live, ready, writable, metrics
   case file(EmbeddedFile)
   /// The server as a whole: `OPTIONS *`.
@@ -403,7 +404,7 @@ private enum Route {
       ("/expressions/explain", .explain), ("/access/explain", .access), ("/auth/tickets", .tickets), ("/auth/me", .me),
       ("/health/live", .live), ("/health/ready", .ready), ("/health/writable", .writable), ("/metrics", .metrics),
       ("/server", .state),
-      ("/server/connections", .connections), ("/server/settings", .settings),
+      ("/server/connections", .connections), ("/server/settings", .settings), ("/server/step-down", .stepDown),
     ]
   }
 
@@ -411,7 +412,7 @@ private enum Route {
     switch self {
     case .property: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
     case .timer: "GET, HEAD, PUT, DELETE, OPTIONS"
-    case .signal, .transactions, .explain, .access, .tickets: "POST, OPTIONS"
+    case .signal, .transactions, .explain, .access, .tickets, .stepDown: "POST, OPTIONS"
     case .connection: "DELETE, OPTIONS"
     case .state, .connections, .settings: "GET, HEAD, OPTIONS"
     case .history, .list, .timers, .events, .me, .live, .ready, .writable, .metrics, .file: "GET, HEAD, OPTIONS"
@@ -424,7 +425,8 @@ private enum Route {
     switch self {
     case .property, .signal, .timer, .timers, .list, .transactions, .explain, .access, .events, .state: true
     // History answers determine themselves on which record they depend.
-    case .connection, .connections, .settings, .history, .tickets, .me, .file, .live, .ready, .writable, .metrics,
+    case .connection, .connections, .settings, .stepDown, .history, .tickets, .me, .file, .live, .ready, .writable,
+      .metrics,
       .server:
       false
     }
@@ -483,6 +485,7 @@ private enum Route {
     case .connections: .connections
     case .connection: .connection
     case .settings: .settings
+    case .stepDown: .stepDown
     case .server: .server
     case .file: .none
     }
@@ -491,7 +494,7 @@ private enum Route {
   /// The routes that are no files, by the numbers of their templates.
   private enum Template: UInt8, CaseIterable {
     case none, property, signal, timer, history, list, timers, transactions, events, explain, access, tickets, me, live
-    case ready, writable, metrics, state, connections, connection, settings, server
+    case ready, writable, metrics, state, connections, connection, settings, stepDown, server
 
     var text: String {
       switch self {
@@ -516,6 +519,7 @@ private enum Route {
       case .connections: "/server/connections"
       case .connection: "/server/connections/{id}"
       case .settings: "/server/settings"
+      case .stepDown: "/server/step-down"
       case .server: "*"
       }
     }

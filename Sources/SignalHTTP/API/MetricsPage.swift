@@ -12,6 +12,7 @@ struct MetricsPage {
   private let process = ProcessFigures()
   private let connectionLimit: Int
   private let droppedLogLines: Int
+  private let cluster: ClusterStatus?
 
   init(_ service: LiveService) {
     tables = service.counters.tables
@@ -22,6 +23,7 @@ struct MetricsPage {
     activity = service.commands.storageActivity
     connectionLimit = service.connectionLimit
     droppedLogLines = service.droppedLogLines?() ?? 0
+    cluster = service.cluster?.status
   }
 
   /// The sum of a counter over all loops.
@@ -37,6 +39,7 @@ struct MetricsPage {
     writeSubscriptions(to: &text)
     writeStore(to: &text)
     if let storage, let activity { writeJournal(storage, activity, to: &text) }
+    if let cluster { write(cluster, to: &text) }
     writeLoops(to: &text)
     writeMemory(to: &text)
     writeProcess(to: &text)
@@ -158,6 +161,35 @@ struct MetricsPage {
     for (reason, refusal) in [("full", StorageRefusal.full), ("slow", .slow), ("failed", .failed)] {
       text.sample(storage.refusal == refusal ? 1 : 0, ["reason": reason])
     }
+  }
+
+  private func write(_ cluster: ClusterStatus, to text: inout MetricsText) {
+    text.write("signal_cluster_leader", .gauge, "1 while this node decides changes.", cluster.role == "leading" ? 1 : 0)
+    text.write("signal_cluster_term", .gauge, "The term, which grows with each leader.", Int(clamping: cluster.term))
+    text.write(
+      "signal_cluster_revision", .gauge, "The revision that this node shows.", Int(clamping: cluster.revision.number))
+    text.begin("signal_cluster_lag_seconds", .gauge, "Time since the node had all that is known to exist.")
+    text.sample(nanoseconds: Int(cluster.lag * 1000) * 1_000_000)
+    text.begin("signal_cluster_commit_seconds", .histogram, "Time until the engine has confirmed a record.")
+    text.sample(cluster.commits)
+    text.begin("signal_cluster_batch_operations", .summary, "Changes in the records that this node has written.")
+    text.sample(sum: cluster.batchEntries, count: cluster.batches)
+    text.write(
+      "signal_cluster_stale_records_total", .counter, "Records of the log that did not count.",
+      Int(clamping: cluster.staleRecords))
+    text.write(
+      "signal_cluster_gaps_total", .counter, "Records that were read because they did not come by themselves.",
+      Int(clamping: cluster.gaps))
+    text.write(
+      "signal_cluster_takeovers_total", .counter, "How often this node began to lead.", Int(clamping: cluster.takeovers)
+    )
+    text.write(
+      "signal_cluster_diverged_total", .counter, "Whether the log was found to differ from that of the others.",
+      cluster.hasDiverged ? 1 : 0)
+    text.begin("signal_cluster_clock_skew_seconds", .gauge, "By how much the clock is ahead of the leader's.")
+    text.sample(milliseconds: cluster.clockSkew)
+    text.write(
+      "signal_cluster_open_commands", .gauge, "Commands that wait for the node that decides.", cluster.openCommands)
   }
 
   private func writeLoops(to text: inout MetricsText) {

@@ -76,6 +76,7 @@ struct Problem: Error {
     case noLeader = "no_leader"
     case noAnswer = "no_answer"
     case notInCluster = "not_in_cluster"
+    case notLeading = "not_leading"
 
     /// The HTTP status, also a member of the problem.
     var status: Int {
@@ -92,7 +93,7 @@ struct Problem: Error {
         404
       case .methodNotAllowed: 405
       case .notAcceptable: 406
-      case .isComputed, .formulaCycle, .patchConflict, .identityMismatch: 409
+      case .isComputed, .formulaCycle, .patchConflict, .identityMismatch, .notLeading: 409
       case .preconditionFailed: 412
       case .bodyTooLarge: 413
       case .unsupportedEncoding, .unsupportedPatch: 415
@@ -174,6 +175,7 @@ struct Problem: Error {
       case .noLeader: "No node of the cluster decides changes"
       case .noAnswer: "It is not known whether it was done"
       case .notInCluster: "A cluster does not do this"
+      case .notLeading: "This node does not decide changes"
       }
     }
 

@@ -71,7 +71,7 @@ final class AnswerGate: TurnParticipant {
 }
 
 extension AnswerGate {
-  /// Drops the connections whose answers tell of what was taken back.
+  /// Ends the connections whose answers tell of what was taken back.
   private func drop(on loop: isolated EventLoop) {
     (lost, losses) = mark.lost
     var holding: [ConnectionID] = []
@@ -80,7 +80,7 @@ extension AnswerGate {
       guard let connection = loop.member(id) as? Connection else { continue }
       if connection.releaseOutput(through: lost.after, on: loop) { continue }
       if connection.isHolding(through: lost.through) {
-        connection.abort(on: loop)
+        connection.loseOutput(on: loop)
       } else {
         self.holding.append(id)
       }

@@ -281,7 +281,7 @@ final class Connection: LoopMember {
   /// Sends a session's answer: as ``send(_:on:)``, but not before the state that it reports is durable.
   func sendAnswer(_ block: [UInt8], on loop: isolated EventLoop) {
     guard state == .open else { return }
-    if gate?.takeLoss() == true { return abort(on: loop) }
+    if gate?.takeLoss() == true { return replaceAnswer(block, on: loop) }
     if hold(block) { return }
     send(block, on: loop)
   }
@@ -289,7 +289,7 @@ final class Connection: LoopMember {
   /// Sends an answer whose bytes do not outlive the call; only what the socket does not take is copied.
   func sendAnswerNow(_ bytes: [UInt8], on loop: isolated EventLoop) {
     guard state == .open, !bytes.isEmpty else { return }
-    if gate?.takeLoss() == true { return abort(on: loop) }
+    if gate?.takeLoss() == true { return replaceAnswer(bytes, on: loop) }
     if hold(bytes) { return }
     guard output.isEmpty, !isFull else { return output.append(Array(bytes)) }
     let outcome = unsafe bytes.withUnsafeBytes { unsafe transport.send($0) }
@@ -337,6 +337,20 @@ final class Connection: LoopMember {
     // Receiving may have stopped because so much was held.
     if isReadable || !inputNeedsMore { proceedLater(on: loop) }
     return self.held == nil
+  }
+
+  /// Drops held output, the first of which tells of what was taken back, and ends the connection.
+  func loseOutput(on loop: isolated EventLoop) {
+    let block = held?.takeFirst(through: .max) ?? []
+    held = nil
+    replaceAnswer(block, on: loop)
+  }
+
+  /// Ends the connection with what the session says in the place of an answer that must not be sent.
+  private func replaceAnswer(_ block: [UInt8], on loop: isolated EventLoop) {
+    guard let replacement = session.replacement(for: block, on: self, loop) else { return abort(on: loop) }
+    output.append(replacement)
+    if state == .open { close(on: loop) } else { markDirty(on: loop) }
   }
 
   /// Whether held output waits for this record or an earlier one.

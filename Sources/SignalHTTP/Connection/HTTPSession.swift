@@ -465,6 +465,20 @@ final class HTTPSession: Session {
     connection.close(on: loop)
   }
 
+  func replacement(for lost: [UInt8], on connection: Connection, _ loop: isolated EventLoop) -> [UInt8]? {
+    // Within a response nothing else can be said.
+    guard lost.starts(with: Self.responseStart) else { return nil }
+    var response = ResponseWriter(appendingTo: [], isSecured: connection.peer.isSecured, service.clock)
+    response.refuse(
+      .serviceUnavailable, code: "no_answer", detail: "The change was not confirmed in time; it may be made or not.",
+      isTemporary: true)
+    loop.countRefusal(response.problemCode)
+    isClosing = true
+    return response.output
+  }
+
+  private static let responseStart = Array("HTTP/1.".utf8)
+
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop) {
     // There is nothing to answer to an incomplete request: it will never be complete.
     connection.close(on: loop)

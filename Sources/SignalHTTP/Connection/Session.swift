@@ -49,6 +49,12 @@ protocol Session: AnyObject {
 
   func deadlineReached(_ connection: Connection, on loop: isolated EventLoop)
 
+  /// What is sent in the place of an answer that tells of what was taken back, before the connection ends; nil when nothing
+  /// can be.
+  ///
+  /// - Parameter lost: The block that the answer is in, the first that was not sent.
+  func replacement(for lost: [UInt8], on connection: Connection, _ loop: isolated EventLoop) -> [UInt8]?
+
   /// The server shuts down: finish what is in progress and close.
   func drain(_ connection: Connection, on loop: isolated EventLoop)
 
@@ -65,6 +71,9 @@ extension Session {
 
   /// Nothing is kept that could be refused.
   func memoryIsFull(_ connection: Connection, on loop: isolated EventLoop) { connection.close(on: loop) }
+
+  /// Nothing.
+  func replacement(for lost: [UInt8], on connection: Connection, _ loop: isolated EventLoop) -> [UInt8]? { nil }
 
   /// Does nothing: sooner or later the end is received.
   func peerIsEnding(_ connection: Connection, on loop: isolated EventLoop) {}

@@ -245,6 +245,16 @@ public final class WebSocket: Session {
     return machine.inflate(message, in: bytes, by: inflater, replies: &collected)
   }
 
+  func replacement(for lost: [UInt8], on connection: Connection, _ loop: isolated EventLoop) -> [UInt8]? {
+    // The answer to the handshake itself cannot be a frame.
+    guard machine.maySend, !lost.starts(with: Array("HTTP/1.".utf8)) else { return nil }
+    let reason = "a change was not confirmed in time; it may be made or not"
+    connection.observation?.tell(.closing(.tryAgainLater, reason: reason))
+    var frame: [UInt8] = []
+    machine.close(.tryAgainLater, reason: reason, to: &frame)
+    return frame
+  }
+
   func peerEnded(_ connection: Connection, on loop: isolated EventLoop) { connection.close(on: loop) }
 
   func outputSent(_ connection: Connection, on loop: isolated EventLoop) {

@@ -9,6 +9,8 @@ struct MetricsText {
     case counter
     case gauge
     case histogram
+    /// A sum and how many there were.
+    case summary
     /// Always 1, with what there is to say in the labels; its name ends in `_info`.
     case info
   }
@@ -36,7 +38,7 @@ struct MetricsText {
       switch kind {
       case .counter: "_total"
       case .info: "_info"
-      case .gauge, .histogram: ""
+      case .gauge, .histogram, .summary: ""
       }
     let family = isOpenMetrics ? String("\(name)".dropLast(suffix.utf8.count)) : "\(name)"
     let type = kind == .info && !isOpenMetrics ? .gauge : kind
@@ -57,6 +59,13 @@ struct MetricsText {
     append(nanoseconds: nanoseconds)
   }
 
+  /// A sample in seconds that may be negative.
+  mutating func sample(milliseconds: Int64) {
+    begin([:])
+    if milliseconds < 0 { bytes.append("-") }
+    append(nanoseconds: Int(min(milliseconds.magnitude, 1 << 40)) * 1_000_000)
+  }
+
   /// A metric with one sample.
   mutating func write(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ value: Int) {
     begin(name, kind, help)
@@ -74,6 +83,14 @@ struct MetricsText {
     begin(labels, suffix: "_sum")
     append(nanoseconds: durations.nanoseconds)
     begin(labels, suffix: "_count")
+    append(count)
+  }
+
+  /// The samples of a summary.
+  mutating func sample(sum: Int, count: Int) {
+    begin([:], suffix: "_sum")
+    append(sum)
+    begin([:], suffix: "_count")
     append(count)
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import JSON
+
 /// A commit under construction: the changes so far, and the properties as they will be after them.
 struct Draft {
   let revision: Revision
@@ -26,6 +28,28 @@ struct Draft {
     places?[change.path] = changes.count
     changes.append(isCorrection ? change.asCorrection : change)
     growth += (change.new.map(Replica.cost) ?? 0) - (change.old.map(Replica.cost) ?? 0)
+  }
+
+  /// The approximate size of its records, and rather more: paths and formulas may have to be escaped there.
+  var recordBytes: Int {
+    var bytes = 0
+    for change in changes { bytes += Self.recordBytes(of: change) }
+    for property in amendments { bytes += Self.recordBytes(ofAmending: property) }
+    return bytes
+  }
+
+  /// The same of one change.
+  static func recordBytes(of change: Change) -> Int {
+    guard let new = change.new else { return 64 + 2 * change.path.bytes.count }
+    var bytes = recordBytes(ofAmending: new) + new.value.bytes.count
+    if let formula = new.computation?.formula, change.old?.computation?.formula != formula {
+      bytes += 2 * formula.source.utf8.count
+    }
+    return bytes
+  }
+
+  private static func recordBytes(ofAmending property: StoredValue) -> Int {
+    200 + 2 * property.path.bytes.count + 2 * (property.computation?.error?.utf8.count ?? 0)
   }
 
   mutating func amend(_ property: StoredValue) { amendments.append(property) }

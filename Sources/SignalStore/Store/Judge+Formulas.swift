@@ -7,7 +7,8 @@ extension Judge {
   /// The budget of the formulas computed for one commit.
   var formulaBudget: FormulaBudget { FormulaBudget(units: limits.formulaUnits, bytes: limits.formulaBytes) }
 
-  /// Applies the definitions and deletions of computed properties to the graph, or refuses all operations.
+  /// Applies the definitions and deletions of computed properties to the graph, or refuses all operations; they have to be
+  /// kept, or rolled back, afterwards.
   ///
   /// - Returns: The properties that are to be computed because they are new or have another formula.
   mutating func define(
@@ -33,7 +34,6 @@ extension Judge {
         guard case .define(let formula) = operations[index].action else { continue }
         defined.append(try define(formula, at: operations[index].path, operation: index, &budget))
       }
-      formulas.keepChanges()
       return defined
     } catch {
       formulas.rollBack()

@@ -43,6 +43,11 @@ package protocol RecordSink: AnyObject, Sendable {
   /// not use the store, and must not release objects of others.
   func append(_ record: Record)
 
+  /// The next records, so many, are of one operation: whoever adopts one of them has to adopt all.
+  ///
+  /// Called as ``append(_:)`` is, for a store of a cluster.
+  func join(_ count: Int)
+
   /// Why writes are refused now; nil when they are accepted. Called under the lock, so it has to be quick as well.
   var refusal: StorageRefusal? { get }
 
@@ -57,6 +62,9 @@ package protocol RecordSink: AnyObject, Sendable {
 }
 
 extension RecordSink {
+  /// Does nothing.
+  package func join(_ count: Int) {}
+
   /// Accepts all writes.
   package var refusal: StorageRefusal? { nil }
 

@@ -43,6 +43,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyRemembered(limit: Int)
   /// There would be more timers than ``StoreLimits/timers``.
   case tooManyTimers(limit: Int)
+  /// The operations, and what is computed because of them, would be a larger record than ``StoreLimits/commitBytes``.
+  case commitTooLarge(limit: Int)
   /// The change could not be recorded.
   case notKept(StorageRefusal)
   /// A timer would fire too soon, too often or too late: ``StoreLimits/timerInterval``, ``StoreLimits/ttlLimit``.
@@ -88,6 +90,8 @@ extension StoreError: CustomStringConvertible {
       "There may be at most \(limit) timers."
     case .badTimer(let shortest, let longest):
       "A timer fires in \(shortest.milliseconds) ms at the earliest and in \(longest.components.seconds) s at the latest."
+    case .commitTooLarge(let limit):
+      "What changes at once, with what is computed from it, may have about \(limit) bytes in a cluster; change it in parts."
     case .notKept(.full): "There is no room on the disk; it is tried again every second."
     case .notKept(.slow): "The disk is slower than the writers."
     case .notKept(.failed): "The disk has failed."

@@ -42,6 +42,9 @@ public struct StoreLimits: Equatable, Sendable {
   /// Maximum number of bytes of their values together; 1 MiB by default.
   public var formulaBytes: Int
 
+  /// Maximum size of the record of one commit, in bytes as ``Draft/recordBytes`` estimates it; no limit unless a log has one.
+  package var commitBytes = Int.max
+
   /// Maximum time to live of a property, and longest time of a timer; 365 days by default.
   public var ttlLimit: Duration
   /// Maximum number of properties that one ``Holder`` may hold; 1000 by default.

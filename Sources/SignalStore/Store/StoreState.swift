@@ -67,7 +67,11 @@ struct StoreState: Sendable {
     return replica.apply(commit)
   }
 
-  private mutating func apply(_ draft: borrowing Draft, _ changes: Signal<Commit>) -> History.Dropped? {
+  /// - Parameter following: How many records that follow belong to the same operation.
+  private mutating func apply(
+    _ draft: borrowing Draft, following: Int = 0, _ changes: Signal<Commit>
+  ) -> History.Dropped? {
+    if recordsEvents { sink?.join(draft.amendments.count + (draft.changes.isEmpty ? 0 : 1) + following) }
     for property in draft.amendments { amend(property) }
     return draft.commit.flatMap { apply($0, changes) }
   }
@@ -83,6 +87,11 @@ struct StoreState: Sendable {
   /// Refuses changes that could not be recorded.
   func checkStorage() throws(StoreError) {
     if let refusal = sink?.refusal { throw .notKept(refusal) }
+  }
+
+  /// Refuses a commit that is too large for the log.
+  private func checkSize(_ bytes: Int) throws(StoreError) {
+    if bytes > judge.limits.commitBytes { throw .commitTooLarge(limit: judge.limits.commitBytes) }
   }
 
   // MARK: Following
@@ -158,6 +167,7 @@ struct StoreState: Sendable {
     guard let change = judge.change(operation, current, revision: revision, time: time, now) else {
       preconditionFailure("A definition is no change by itself.")
     }
+    if judge.limits.commitBytes < .max { try checkSize(Draft.recordBytes(of: change)) }
     let result = OperationResult(outcome: outcome, value: change.new ?? current, revision: revision)
     return (result, apply(Commit(change), changes))
   }
@@ -194,6 +204,15 @@ struct StoreState: Sendable {
       }
     }
     if isChange { judge.compute(defined, in: &draft, of: replica, &budget) }
+    if judge.limits.commitBytes < .max {
+      do throws(StoreError) {
+        try checkSize(draft.recordBytes)
+      } catch {
+        judge.formulas.rollBack()
+        throw error
+      }
+    }
+    judge.formulas.keepChanges()
     let dropped = apply(draft, changes)
     let results = zip(operations, judged).map { operation, judged in
       let value = judged.outcome == .deleted ? judged.current : replica.tree.value(at: operation.path)
@@ -265,17 +284,20 @@ struct StoreState: Sendable {
     if isFollowing { return (0, nil) }
     let paths = judge.leases.paths(heldBy: holder)
     var units = 0
-    let dropped = end(paths, by: .release, at: now, &units, changes)
-    if replica.lastOperations[holder] != nil { apply(.lastOperations(holder, nil)) }
+    let hasLastOperations = replica.lastOperations[holder] != nil
+    let dropped = end(paths, by: .release, at: now, &units, following: hasLastOperations ? 1 : 0, changes)
+    if hasLastOperations { apply(.lastOperations(holder, nil)) }
     return (paths.count, dropped)
   }
 
   /// Ends properties in one revision.
   ///
-  /// - Parameter units: Decreased by the cost of the formulas.
+  /// - Parameters:
+  ///   - units: Decreased by the cost of the formulas.
+  ///   - following: How many records that follow belong to the same operation.
   mutating func end(
     _ paths: some Collection<PropertyPath>, by op: Change.Operation, at now: Timestamp, _ units: inout Int,
-    _ changes: Signal<Commit>
+    following: Int = 0, _ changes: Signal<Commit>
   ) -> History.Dropped? {
     var draft = Draft(after: replica, at: now)
     for path in paths {
@@ -285,7 +307,7 @@ struct StoreState: Sendable {
     var budget = judge.formulaBudget
     judge.compute([], in: &draft, of: replica, &budget)
     units -= judge.limits.formulaUnits - budget.units
-    return apply(draft, changes)
+    return apply(draft, following: following, changes)
   }
 
   /// The time for which the alarm has to be set, if that is before the present one; the caller then sets it.

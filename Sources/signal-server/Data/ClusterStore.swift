@@ -74,6 +74,7 @@ enum ClusterStore {
     configuration.isMember = cluster.role == .member
     configuration.replicas = cluster.replicas
     configuration.logBytes = cluster.logBytes
+    configuration.snapshotBytes = cluster.snapshotEvery
     configuration.isEngineSynced = cluster.engineSync == .always
     configuration.times.takeover = UInt64(cluster.takeover.wholeMilliseconds)
     configuration.times.node = UInt64(cluster.nodeTimeout.wholeMilliseconds)
@@ -107,6 +108,10 @@ enum ClusterStore {
       logger.info("this node follows", metadata: ["leader": "\(node)", "term": "\(term)"])
     case .tookBack:
       logger.warning("changes that were not confirmed have been taken back; nobody has been told of them")
+    case .steppedBack:
+      logger.warning("this node leads no more, as the engine has not confirmed anything for cluster.write-timeout")
+    case .snapshotWritten(let sequence): logger.info("wrote a snapshot", metadata: ["record": "\(sequence)"])
+    case .snapshotLoaded(let sequence): logger.info("loaded a snapshot", metadata: ["record": "\(sequence)"])
     case .ended(let reason):
       // A supervisor starts it again, and it begins with what the others have.
       logger.critical("this node has to begin anew", metadata: ["reason": "\(reason)"])

@@ -23,6 +23,7 @@ extension Settings {
     var nodeTimeout = Duration.seconds(5)
     var writeTimeout = Duration.seconds(10)
     var logBytes = 4 << 30
+    var snapshotEvery = 256 << 20
 
     /// Bytes of one request, and of what is computed because of it, so that both fit into one message of the engine.
     static let requestBytes = 1536 << 10

@@ -391,6 +391,11 @@ extension Settings {
       "cluster.log-bytes", \.cluster.logBytes, 1 << 20...1 << 44, "size of the log; when it is full, nothing is taken"
     )
     .untilRestart,
+    .bytes(
+      "cluster.snapshot-every", \.cluster.snapshotEvery, 1 << 20...1 << 44,
+      "size of the log after which it is shortened"
+    )
+    .untilRestart,
 
     .integer("store.properties", \.store.properties, 1...1_000_000_000, "properties held (507)").untilRestart,
     .bytes("store.value-bytes", \.live.values.bytes, 1...jsonCeiling, "one value as it is sent (413)"),

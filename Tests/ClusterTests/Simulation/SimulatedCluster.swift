@@ -32,6 +32,7 @@ struct SimulatedCluster {
   private var order: UInt64 = 0
   private var random: SeededGenerator
   private let faultsEnd: UInt64
+  private var streamPausedUntil: UInt64 = 0
   /// The share of messages that are lost, in thousandths.
   private let loss: UInt64
 
@@ -119,12 +120,14 @@ struct SimulatedCluster {
   private mutating func handle(_ event: Event) {
     switch event {
     case .append(let from, let incarnation, let record, let after, let tag):
+      if postponeForStream(event) { return }
       let stored = stream.append(record, after: after)
       if let stored { publish(stored, record) }
       if isLost() { return }
       schedule(
         .appended(to: from, incarnation: incarnation, stored.map { .stored($0) } ?? .failed, tag: tag), in: delay())
     case .read(let from, let incarnation, let after, let tag):
+      if postponeForStream(event) { return }
       let records = stream.read(after: after, atMost: 8)
       schedule(
         .records(to: from, incarnation: incarnation, records, last: stream.last, tag: tag), in: delay())
@@ -162,6 +165,13 @@ struct SimulatedCluster {
     return true
   }
 
+  /// Whether the stream does nothing for a while: then it happens when it goes on.
+  private mutating func postponeForStream(_ event: Event) -> Bool {
+    guard streamPausedUntil > now else { return false }
+    schedule(event, in: streamPausedUntil - now + random.number(below: 5))
+    return true
+  }
+
   private mutating func publish(_ sequence: UInt64, _ record: [UInt8]) {
     for index in nodes.indices {
       if !isLost() { schedule(.live(to: index, sequence: sequence, record), in: delay()) }
@@ -190,7 +200,7 @@ struct SimulatedCluster {
           schedule(.beat(to: other, beat), in: delay())
         }
       case .adopt(let record): node.adopt(record)
-      case .committed(let record): node.committed(record)
+      case .committed(let record): node.committed(record, at: now)
       case .follow: node.follow()
       case .lead: node.lead()
       case .caughtUp: break
@@ -199,6 +209,8 @@ struct SimulatedCluster {
         hasDiverged = true
       }
     }
+    // Not before, as what is committed may not have been taken yet.
+    node.stepBackIfStuck(at: now)
     acknowledged.formUnion(node.acknowledged.suffix(64))
     if node.isLeading, node.machine.canPropose, !node.queue.isEmpty { perform(index) }
   }
@@ -221,7 +233,7 @@ struct SimulatedCluster {
     if areFaultsOver { return }
     let index = Int(random.number(below: UInt64(nodes.count)))
     let leader = nodes.firstIndex { $0.isLeading } ?? index
-    switch random.number(below: 8) {
+    switch random.number(below: 9) {
     // Stopped for longer than others wait: two nodes then believe to lead.
     case 0, 1: nodes[leader].pausedUntil = now + random.number(below: 5000)
     case 2: nodes[index].pausedUntil = now + random.number(below: 5000)
@@ -229,6 +241,7 @@ struct SimulatedCluster {
     case 4: restart(index)
     // A record of before appears again, as no engine should let it.
     case 5: if let old = stream.records.randomElement(using: &random) { repeatRecord(old) }
+    case 6: streamPausedUntil = now + random.number(below: 6000)
     default: break
     }
     schedule(.fault, in: 100 + random.number(below: 3000))

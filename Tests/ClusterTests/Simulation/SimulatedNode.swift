@@ -16,6 +16,12 @@ final class SimulatedNode {
   /// The operations whose writers have been told that they are done, and those that will never be.
   private(set) var acknowledged: [String] = []
   private(set) var dropped: [String] = []
+  /// When something was committed last, or nothing was proposed.
+  private var lastProgress: UInt64 = 0
+  /// How often it has given up leading.
+  private(set) var stepsBack = 0
+  /// After which it does, in milliseconds.
+  private static let patience: UInt64 = 3000
   /// Nothing happens to it before.
   var pausedUntil: UInt64 = 0
   /// Its clock: how much it is ahead, and how fast it goes, in thousandths.
@@ -57,7 +63,8 @@ final class SimulatedNode {
 
   func adopt(_ record: LogRecord) { applied += Self.operations(of: record) }
 
-  func committed(_ record: LogRecord) {
+  func committed(_ record: LogRecord, at now: UInt64) {
+    lastProgress = now
     let operations = Self.operations(of: record)
     precondition(Array(proposed.prefix(operations.count)) == operations, "It is what was proposed first.")
     proposed.removeFirst(operations.count)
@@ -70,6 +77,16 @@ final class SimulatedNode {
     proposed = []
     queue = []
     isLeading = false
+  }
+
+  /// Gives up leading when nothing was committed for long; what was proposed may come to count.
+  func stepBackIfStuck(at now: UInt64) {
+    if !isLeading || proposed.isEmpty { return lastProgress = now }
+    guard now >= lastProgress + Self.patience else { return }
+    machine.stepBack(at: clock(now))
+    dropped += queue
+    (proposed, queue, isLeading) = ([], [], false)
+    stepsBack += 1
   }
 
   func lead() {

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import SignalAccess
 import SignalStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -130,10 +131,33 @@ struct ToldMetrics {
     let server = try TestServer()
     let told = try ToldMetrics(of: server.connect())
     let document = try Self.file("docs/metrics.md")
-    var rows = Set(document.matches(of: /\n\| `([a-z_]+)` \| (counter|gauge|histogram)/).map { "\($0.1) \($0.2)" })
-    rows = rows.filter { !$0.hasPrefix("signal_journal_") }
+    var rows = Set(
+      document.matches(of: /\n\| `([a-z_]+)` \| (counter|gauge|histogram|summary)/).map { "\($0.1) \($0.2)" })
+    rows = rows.filter { !$0.hasPrefix("signal_journal_") && !$0.hasPrefix("signal_cluster_") }
     let types = Set(told.text.matches(of: /[#] TYPE (\S+) (\S+)/).map { "\($0.1) \($0.2)" })
     #expect(rows.subtracting(types).isEmpty && types.subtracting(rows).isEmpty)
+  }
+
+  @Test func `a node of a cluster says how it is, in figures and for probes`() throws {
+    let node = StubNode()
+    let client = try TestServer(cluster: node).connect()
+    let told = try ToldMetrics(of: client)
+    let document = try Self.file("docs/metrics.md")
+    let rows = document.matches(of: /\n\| `(signal_cluster_[a-z_]+)` \| ([a-z]+)/).map { "\($0.1) \($0.2)" }
+    let types = told.text.matches(of: /[#] TYPE (signal_cluster_\S+) (\S+)/).map { "\($0.1) \($0.2)" }
+    #expect(rows == types && rows.count > 10)
+    #expect(told["signal_cluster_batch_operations_sum"] == 12 && told["signal_cluster_batch_operations_count"] == 3)
+    #expect(told["signal_cluster_lag_seconds"] == 1.5 && told["signal_cluster_clock_skew_seconds"] == -0.02)
+    if let (status, output) = try promtool(["check", "metrics"], input: told.text) {
+      #expect(status == 0 && output.isEmpty, "\(output)")
+    }
+    let accept = [("Accept", "application/openmetrics-text; version=1.0.0")]
+    #expect(try ToldMetrics(of: client, fields: accept).text.contains("# TYPE signal_cluster_stale_records counter\n"))
+    #expect(try client.request("GET", "/health/ready").status == 200)
+    #expect(try client.request("GET", "/health/writable").status == 503)
+    node.isCaughtUp.store(false, ordering: .relaxed)
+    let behind = try client.request("GET", "/health/ready")
+    #expect(behind.status == 503 && behind.text.contains(#""status":"behind""#))
   }
 
   @Test func `the routes are those of the OpenAPI document`() throws {
@@ -238,5 +262,27 @@ struct ToldMetrics {
     let path = tests.appending(path: "../../../Config/prometheus/alerts.yaml").standardized.path
     guard let (status, output) = try promtool(["check", "rules", path], input: "") else { return }
     #expect(status == 0 && output.contains("SUCCESS"), "\(output)")
+  }
+}
+
+/// A node of a cluster that does nothing.
+private final class StubNode: ClusterNode {
+  let isCaughtUp = Atomic(true)
+  let isLeading = true
+
+  func forward(_ command: ForwardedCommand, _ answer: @escaping @Sendable (ForwardedOutcome) -> Void) {
+    answer(.noLeader)
+  }
+
+  func serve(by executor: any ForwardedExecutor) {}
+  func stepDown() -> Bool { false }
+
+  var status: ClusterStatus {
+    var status = ClusterStatus()
+    (status.cluster, status.node, status.role) = ("home", "a", "following")
+    (status.batches, status.batchEntries, status.lag, status.clockSkew) = (3, 12, 1.5, -20)
+    status.commits.record(1_000_000)
+    status.isCaughtUp = isCaughtUp.load(ordering: .relaxed)
+    return status
   }
 }
