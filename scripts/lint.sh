@@ -17,7 +17,7 @@ done
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; [ast.parse(open(name, encoding="utf-8").read(), name) for name in sys.argv[1:]]' \
     Benchmarks/peers/*.py Tests/Outside/*.py Tests/Outside/*/*.py \
-    scripts/*.py Tests/Console/*.py Clients/conformance/*.py Clients/python/tests/*.py Clients/python/src/*/*.py
+    scripts/*.py Tests/Cluster/*.py Tests/Console/*.py Clients/conformance/*.py Clients/python/tests/*.py Clients/python/src/*/*.py
   python3 scripts/image-context.py
 fi
 if command -v node >/dev/null; then

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Breaks a cluster in many ways while it is written to and watched, and checks that nothing that was told is lost.
 
-    python3 Tests/Cluster/faults.py .build/release/signal-server --seconds 60 [--engines 1|3] [--nodes 3] [--seed N]
+    python3 Tests/Cluster/faults.py .build/release/signal-server --seconds 60 [--engines 1|3] [--nodes 3] [--seed N] [--machines]
 
 A checker beside the cluster: it knows only what the nodes have told it. Each writer owns a counter and appends to it on any
 node, on the condition that nobody else has (If-Match), so that a write that was lost, or carried out twice, is seen at once.
 Watchers follow all counters at one node after another, resuming by cursor, and must hear of every change exactly once, in
-the same order at all nodes. Nodes and engines are killed, stopped for a while, and started again. Exits with 1 and says what
-is wrong when something is; with 77 and one line when there is no nats-server (in PATH, or named by NATS_SERVER).
+the same order at all nodes. Nodes and engines are killed, stopped for a while, and started again. With --machines, which needs root
+and as many engines as nodes, each node and its engine are in a network namespace of their own, and networks are cut between these:
+one machine from all others, or two from each other, while clients reach all of them. Exits with 1 and says what is wrong when
+something is; with 77 and one line when there is no nats-server (in PATH, or named by NATS_SERVER).
 """
 
 import argparse
@@ -58,6 +60,60 @@ class Process:
         return self.process is not None and self.process.poll() is None
 
 
+class Network:
+    """Machines that reach each other over a bridge, each a network namespace; made and removed with ip(8)."""
+
+    def __init__(self, count):
+        self.name = f"sf{os.getpid() % 10000}"
+        self.prefix = f"10.213.{os.getpid() % 250 + 1}"
+        self.count = count
+        self.cuts = set()
+        try:
+            self.ip("link", "add", self.name, "type", "bridge")
+            self.ip("address", "add", f"{self.prefix}.1/24", "dev", self.name)
+            self.ip("link", "set", self.name, "up")
+            for index in range(count):
+                space, cable = self.space(index), f"{self.name}v{index}"
+                self.ip("netns", "add", space)
+                self.ip("link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", space)
+                self.ip("link", "set", cable, "master", self.name, "up")
+                self.ip("-n", space, "address", "add", f"{self.address(index)}/24", "dev", "eth0")
+                self.ip("-n", space, "link", "set", "eth0", "up")
+                self.ip("-n", space, "link", "set", "lo", "up")
+        except BaseException:
+            self.end()
+            raise
+
+    def ip(self, *arguments):
+        subprocess.run(["ip", *arguments], check=True)
+
+    def space(self, index):
+        return f"{self.name}m{index}"
+
+    def address(self, index):
+        return f"{self.prefix}.{index + 2}"
+
+    def command(self, index, command):
+        return ["ip", "netns", "exec", self.space(index), *command]
+
+    def cut(self, a, b):
+        """Nothing passes between two machines any more."""
+        for one, other in ((a, b), (b, a)):
+            if (one, other) not in self.cuts:
+                self.ip("-n", self.space(one), "route", "add", "blackhole", self.address(other) + "/32")
+                self.cuts.add((one, other))
+
+    def mend(self):
+        for one, other in self.cuts:
+            self.ip("-n", self.space(one), "route", "del", "blackhole", self.address(other) + "/32")
+        self.cuts = set()
+
+    def end(self):
+        for index in range(self.count):
+            subprocess.run(["ip", "netns", "del", self.space(index)], stderr=subprocess.DEVNULL)
+        subprocess.run(["ip", "link", "del", self.name], stderr=subprocess.DEVNULL)
+
+
 class Cluster:
     def __init__(self, options, nats):
         self.options = options
@@ -71,25 +127,33 @@ class Cluster:
         with open(secret, "w") as file:
             file.write("a secret of tests\n")
         os.chmod(secret, 0o600)
-        clients = [free_port() for _ in range(options.engines)]
-        routes = [free_port() for _ in range(options.engines)]
+        self.network = Network(options.nodes) if options.machines else None
+        self.hosts = [self.network.address(index) if self.network else HOST for index in range(options.nodes)]
+        engines = [self.hosts[index] if self.network else HOST for index in range(options.engines)]
+        clients = [4222 if self.network else free_port() for _ in engines]
+        routes = [6222 if self.network else free_port() for _ in engines]
+
+        def on_machine(index, command):
+            return self.network.command(index, command) if self.network else command
+
         self.engines = []
-        for index in range(options.engines):
+        for index, host in enumerate(engines):
             path = os.path.join(self.folder, f"n{index}.conf")
             with open(path, "w") as file:
-                file.write(f'server_name: n{index}\nlisten: "{HOST}:{clients[index]}"\nmax_payload: 8MB\n'
+                file.write(f'server_name: n{index}\nlisten: "{host}:{clients[index]}"\nmax_payload: 8MB\n'
                            f'jetstream {{ store_dir: "{self.folder}/js{index}", sync_interval: {options.sync} }}\n')
                 if options.engines > 1:
-                    urls = ", ".join(f"nats://{HOST}:{port}" for port in routes)
-                    file.write(f'cluster {{ name: faults, listen: "{HOST}:{routes[index]}", routes: [{urls}] }}\n')
-            self.engines.append(Process(f"n{index}", [nats, "-c", path], self.log))
-        self.ports = [free_port() for _ in range(options.nodes)]
-        urls = ",".join(f"nats://{HOST}:{port}" for port in clients)
+                    urls = ", ".join(f"nats://{host}:{port}" for host, port in zip(engines, routes))
+                    file.write(f'cluster {{ name: faults, listen: "{host}:{routes[index]}", routes: [{urls}] }}\n')
+            self.engines.append(Process(f"n{index}", on_machine(index, [nats, "-c", path]), self.log))
+        self.ports = [8080 if self.network else free_port() for _ in range(options.nodes)]
+        urls = ",".join(f"nats://{host}:{port}" for host, port in zip(engines, clients))
         self.nodes = [
-            Process("abcdefgh"[index], [
-                options.binary, "serve", "--port", str(self.ports[index]), "--loops", "2", "--log-level", "info",
-                "--cluster-name", "faults", "--cluster-node", "abcdefgh"[index], "--cluster-engine", urls,
-                "--cluster-secret-file", secret, "--cluster-replicas", str(options.engines)], self.log)
+            Process("abcdefgh"[index], on_machine(index, [
+                options.binary, "serve", "--host", self.hosts[index], "--port", str(self.ports[index]), "--loops", "2",
+                "--log-level", "info", "--access-open", "true", "--cluster-name", "faults",
+                "--cluster-node", "abcdefgh"[index], "--cluster-engine", urls, "--cluster-secret-file", secret,
+                "--cluster-replicas", str(options.engines), "--cluster-snapshot-every", options.snapshot_every]), self.log)
             for index in range(options.nodes)]
 
     def start(self):
@@ -110,10 +174,11 @@ class Cluster:
             except OSError:
                 pass
             time.sleep(0.05)
+        self.faults.append("not ready")
         raise SystemExit(f"node {self.nodes[index].name} was not ready in {seconds} s: see {self.folder}/log")
 
     def ask(self, index, method, path, body=None, headers=None, timeout=12):
-        connection = http.client.HTTPConnection(HOST, self.ports[index], timeout=timeout)
+        connection = http.client.HTTPConnection(self.hosts[index], self.ports[index], timeout=timeout)
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -122,6 +187,10 @@ class Cluster:
             raise OSError(str(error)) from error
         finally:
             connection.close()
+
+    def verb(self, index, name):
+        url = f"http://{self.hosts[index]}:{self.ports[index]}"
+        return subprocess.run([self.options.binary, "cluster", name, "--server", url], capture_output=True, check=False)
 
     def note(self, fault):
         with self.lock:
@@ -143,6 +212,8 @@ class Cluster:
         for process in self.nodes + self.engines:
             process.send(signal.SIGCONT)
             process.kill()
+        if self.network:
+            self.network.end()
         self.log.close()
         if not self.faults:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -223,6 +294,7 @@ class Watcher(threading.Thread):
         self.cursor, self.events, self.values = None, [], {}
         self.resumed, self.resets = 0, 0
         self.revision = 0
+        self.is_snapshot = False
 
     def run(self):
         index = self.number
@@ -234,9 +306,10 @@ class Watcher(threading.Thread):
                 time.sleep(0.05)
 
     def listen(self, index):
-        connection = http.client.HTTPConnection(HOST, self.cluster.ports[index], timeout=3)
+        connection = http.client.HTTPConnection(self.cluster.hosts[index], self.cluster.ports[index], timeout=3)
         try:
             headers = {"Last-Event-ID": self.cursor} if self.cursor else {}
+            self.is_snapshot = not self.cursor
             connection.request("GET", "/events?match=counters/**&bookmark=1000", headers=headers)
             response = connection.getresponse()
             if response.status != 200:
@@ -269,11 +342,18 @@ class Watcher(threading.Thread):
         kind = event.get("type")
         if kind == "reset":
             self.resets += 1
-            self.cluster.note(f"watcher {self.number} was reset: {event}")
-        if kind not in ("didSet", "snapshot") or "path" not in event:
+            if self.cluster.network and event.get("reason") == "future":
+                # A node that is cut off does not have yet what was heard elsewhere, and shows what it has: the present
+                # state first, in the order of paths.
+                self.revision, self.values, self.is_snapshot = 0, {}, True
+            else:
+                self.cluster.note(f"watcher {self.number} was reset: {event}")
+        if kind == "live":
+            self.is_snapshot = False
+        if kind != "didSet" or "path" not in event:
             return
         path, value, revision = event["path"], event["value"], event["revision"]
-        if kind == "didSet":
+        if not self.is_snapshot:
             if revision <= self.revision:
                 self.cluster.note(f"watcher {self.number}: revision {revision} after {self.revision}")
             if self.values.get(path, value - 1) + 1 != value:
@@ -288,11 +368,13 @@ class Watcher(threading.Thread):
 def wound(cluster, generator):
     """Does one thing to the cluster, and undoes it after a while."""
     options = cluster.options
-    kinds = ["kill leader", "kill node", "stop leader", "stop node", "term leader"]
+    kinds = ["kill leader", "kill node", "stop leader", "stop node", "term leader", "step down leader"]
     if options.engines > 1:
         kinds += ["kill engine", "stop engine"]
     else:
         kinds += ["restart engine"]
+    if cluster.network:
+        kinds += ["cut off leader", "cut off node", "cut two"]
     kind = generator.choice(kinds)
     leader = cluster.leader()
     index = leader if "leader" in kind and leader is not None else generator.randrange(len(cluster.nodes))
@@ -304,6 +386,13 @@ def wound(cluster, generator):
         time.sleep(generator.uniform(0, 2))
         node.start()
         cluster.await_ready(index, 30)
+    elif kind.startswith("step down"):
+        outcome = cluster.verb(index, "step-down")
+        if outcome.returncode != 0:
+            print(f"    {outcome.stderr.decode().strip()}", flush=True)
+        # Who leads may have changed meanwhile, and a connection may break: a refusal of another kind is wrong.
+        if outcome.returncode == 1 and b"decides changes" not in outcome.stderr:
+            cluster.note(f"cluster step-down: {outcome.stderr}")
     elif kind.startswith("term"):
         node.send(signal.SIGTERM)
         node.process.wait(timeout=30)
@@ -317,6 +406,17 @@ def wound(cluster, generator):
         if not node.is_running:
             node.start()
             cluster.await_ready(index, 30)
+    elif kind.startswith("cut"):
+        others = [other for other in range(len(cluster.nodes)) if other != index]
+        for other in others if "off" in kind else others[:1]:
+            cluster.network.cut(index, other)
+        time.sleep(generator.uniform(0.5, 8))
+        cluster.network.mend()
+        time.sleep(0.5)
+        for other, each in enumerate(cluster.nodes):
+            if not each.is_running:
+                each.start()
+                cluster.await_ready(other, 60)
     elif kind == "stop engine":
         engine.send(signal.SIGSTOP)
         time.sleep(generator.uniform(0.5, 3))
@@ -346,6 +446,9 @@ def check(cluster, writers, watchers):
         time.sleep(0.2)
     time.sleep(1)
     for index, node in enumerate(cluster.nodes):
+        status = cluster.verb(index, "status")
+        if status.returncode != 0 or f"node      {node.name}, ".encode() not in status.stdout:
+            cluster.note(f"cluster status of {node.name}: {status.stdout} {status.stderr}")
         _, fields, body = cluster.ask(index, "GET", "/properties?match=counters/**&limit=1000")
         lists.append(json.loads(body))
     if any(each != lists[0] for each in lists[1:]):
@@ -371,8 +474,12 @@ def main():
     parser.add_argument("--writers", type=int, default=8)
     parser.add_argument("--sync", default="always")
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--machines", action="store_true", help="a network namespace for each, and cuts between them")
+    parser.add_argument("--snapshot-every", default="1MiB")
     parser.add_argument("--calm", action="store_true", help="break nothing")
     options = parser.parse_args()
+    if options.machines and options.engines != options.nodes:
+        parser.error("--machines needs as many engines as nodes")
     nats = os.environ.get("NATS_SERVER") or shutil.which("nats-server")
     if not nats:
         print("there is no nats-server, in PATH or named by NATS_SERVER: skipped")
