@@ -21,10 +21,9 @@ case $sanitizer in
     # Some imports are wider than they need be with it; that is no error there.
     sed -i 's/treatAllWarnings(as: .error)/treatAllWarnings(as: .warning)/' "$tree/Package.swift"
     export SWIFT_BACKTRACE=enable=no
+    # Not optimized: then it does not see that a copy of an array was released before its storage is changed in place.
     # The tests that read the sources would read the copy's, which imports what the lock needs.
-    # Optimized: the model tests take an hour otherwise.
-    exec swift test --package-path "$tree" --sanitize=thread -c release -Xswiftc -enable-testing \
-      --skip ArchitectureTests "$@"
+    exec swift test --package-path "$tree" --sanitize=thread --skip ArchitectureTests "$@"
     ;;
   address)
     # Only an optimized build sees reads out of bounds, and the runtime itself leaks at exit.

@@ -52,8 +52,8 @@ final class Connection: LoopMember {
   private var isEnding = false
   private var peerHasEnded = false
   private var willProceed = false
-  /// Its last requests took long; see `LoopShares`.
-  private var isHeavy = false
+  /// How long its last requests took.
+  private var load = LoopShares.Load()
   private var lingeredBytes = 0
   private(set) var isNew = true
   /// The session's own deadline; while the socket is full the send timeout replaces it and the session's time is
@@ -153,10 +153,9 @@ final class Connection: LoopMember {
     isServing = true
     defer { isServing = false }
     if state == .lingering || state == .flushing { return discard(on: loop) }
-    if loop.hasSentEnough || loop.putsOff(heavy: isHeavy) { return proceedLater(on: loop) }
-    // New connections have a share of their own.
-    let isNew = isNew
-    defer { if !isNew { isHeavy = loop.shares.served(until: EventLoop.time) } }
+    if loop.hasSentEnough || loop.putsOff(load) { return proceedLater(on: loop) }
+    let (begin, isNew) = (EventLoop.time, isNew)
+    defer { loop.shares.served(from: begin, until: EventLoop.time, &load, isNew: isNew) }
 
     var budget = limits.turnBytes
     var hasOffered = false

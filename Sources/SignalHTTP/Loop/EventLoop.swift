@@ -207,7 +207,7 @@ public actor EventLoop {
       compressors.beginTurn(work: work.limit)
       outputLeft = Self.turnOutput
       for participant in participants { participant.turnBegins(on: self) }
-      shares.beginTurn(at: Self.time)
+      shares.beginTurn(at: now)
       dispatch(events)
       for work in executor.take() {
         switch work {
@@ -218,7 +218,6 @@ public actor EventLoop {
       servePassing()
       if !again.isEmpty {
         toProceed.removeFirst(again.count)
-        shares.skip(to: Self.time)
         for member in again { member.proceed(on: self) }
       }
       for participant in participants { participant.turnEnds(on: self) }
@@ -430,10 +429,10 @@ public actor EventLoop {
   func markDirty(_ member: any LoopMember) { dirty.append(member) }
 
   /// Whether a heavy connection is served later, because others come first.
-  func putsOff(heavy: Bool) -> Bool {
-    if !heavy || shares.servesHeavy { return false }
-    isWaitingForOthers = true
-    return true
+  func putsOff(_ load: LoopShares.Load) -> Bool {
+    let isPutOff = shares.putsOff(load)
+    if isPutOff { isWaitingForOthers = true }
+    return isPutOff
   }
 
   /// Asks for `proceed` in the next turn.
