@@ -52,8 +52,6 @@ final class Connection: LoopMember {
   private var isEnding = false
   private var peerHasEnded = false
   private var willProceed = false
-  /// How long its last requests took.
-  private var load = LoopShares.Load()
   private var lingeredBytes = 0
   private(set) var isNew = true
   /// The session's own deadline; while the socket is full the send timeout replaces it and the session's time is
@@ -153,9 +151,7 @@ final class Connection: LoopMember {
     isServing = true
     defer { isServing = false }
     if state == .lingering || state == .flushing { return discard(on: loop) }
-    if loop.hasSentEnough || loop.putsOff(load) { return proceedLater(on: loop) }
-    let (begin, isNew) = (EventLoop.time, isNew)
-    defer { loop.shares.served(from: begin, until: EventLoop.time, &load, isNew: isNew) }
+    if loop.hasSentEnough { return proceedLater(on: loop) }
 
     var budget = limits.turnBytes
     var hasOffered = false

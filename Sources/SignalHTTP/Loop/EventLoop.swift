@@ -118,12 +118,8 @@ public actor EventLoop {
   private var drainDeadline = UInt64.max
   /// Participants have work that did not fit into this turn: the next one begins at once.
   private var hasWorkLeft = false
-  /// Heavy connections have been put off in this turn.
-  private var isWaitingForOthers = false
   /// What this turn may still spend on evaluating clients' expressions.
   var work: TurnWork
-  /// Whose turn it is when some ask for more work than others.
-  var shares = LoopShares()
   /// Accounts for the memory of the loop's connections; nil when it has no limit.
   let memory: MemoryKeeper?
   /// The memory of `counters`.
@@ -197,9 +193,7 @@ public actor EventLoop {
       hasWorkLeft = false
       // Other runnable threads get the processor first; by the time it is ours again, more events have gathered:
       // sleeping for one event at a time costs two thread switches and a wake-up for each.
-      // So they do while heavy connections wait for events of the others.
-      if !hasWork || isWaitingForOthers { sched_yield() }
-      isWaitingForOthers = false
+      if !hasWork { sched_yield() }
       let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
       if events == 0 && !hasWork { return }
       now = monotonicNanoseconds()
@@ -207,7 +201,6 @@ public actor EventLoop {
       compressors.beginTurn(work: work.limit)
       outputLeft = Self.turnOutput
       for participant in participants { participant.turnBegins(on: self) }
-      shares.beginTurn(at: now)
       dispatch(events)
       for work in executor.take() {
         switch work {
@@ -427,13 +420,6 @@ public actor EventLoop {
   ///
   /// The caller keeps track of whether it has asked.
   func markDirty(_ member: any LoopMember) { dirty.append(member) }
-
-  /// Whether a heavy connection is served later, because others come first.
-  func putsOff(_ load: LoopShares.Load) -> Bool {
-    let isPutOff = shares.putsOff(load)
-    if isPutOff { isWaitingForOthers = true }
-    return isPutOff
-  }
 
   /// Asks for `proceed` in the next turn.
   ///
