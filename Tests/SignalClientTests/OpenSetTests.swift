@@ -165,7 +165,7 @@ import Testing
     connection.send(didSet("begin", "true", 2))
     await kept.count(1)
     await connection.grant(2, didSet("p/0", "7", 1, of: 2), revision: 2)
-    await kept.entries[0].becomes(7)
+    await (try #require(kept.entries.first)).becomes(7)
     left.value = []
     #expect(await connection.next().string("type") == "unsubscribe")
     #expect(await connection.next().elements("match") == [JSONText("p/0")])

@@ -157,7 +157,7 @@ private struct Light: Codable, Equatable { var on: Bool, level: Int }
     try server.store.delete("begin")
     await made.count(1)
     subscription.cancel()
-    return made.entries[0]
+    return try #require(made.entries.first)
   }
 
   @Test func `what a transaction sets is one revision, and told once`() async throws {

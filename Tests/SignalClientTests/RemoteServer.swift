@@ -45,6 +45,6 @@ final class Record<Entry: Sendable>: Sendable {
   var entries: [Entry] { list.value }
   func add(_ entry: Entry) { list.update { $0.append(entry) } }
 
-  /// Waits for so many entries.
+  /// Waits for so many entries; there may be fewer when the test's time is over.
   func count(_ count: Int) async { for await entries in list.values() where entries.count >= count { return } }
 }
