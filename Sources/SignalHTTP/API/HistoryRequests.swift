@@ -20,11 +20,13 @@ final class HistoryRequests: TurnParticipant {
 
   /// Submits a query, and creates the wait for its answer.
   func begin(
-    _ query: SeriesQuery, of source: any SeriesSource, _ format: HistoryFormat, _ responder: HTTPResponder
+    _ query: SeriesQuery, of source: any SeriesSource, _ format: HistoryFormat, _ responder: HTTPResponder,
+    on loop: isolated EventLoop
   ) -> any RequestWait {
     lastID += 1
     let wait = HistoryWait(lastID, responder, self)
     waits[lastID] = wait
+    loop.takePart(self)
     source.answer(query, unless: { [isAbandoned = wait.isAbandoned] in isAbandoned.value }) {
       [replies, lastID] result in
       replies.put(lastID, result.map { HistoryAnswer($0, to: query, format) })
@@ -34,15 +36,14 @@ final class HistoryRequests: TurnParticipant {
 
   fileprivate func remove(_ id: UInt64) { waits[id] = nil }
 
-  func turnBegins(on loop: isolated EventLoop) {}
-
-  func turnEnds(on loop: isolated EventLoop) {
-    guard !waits.isEmpty else { return }
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
+    if waits.isEmpty { return false }
     for (id, result) in replies.take() {
       guard let wait = waits.removeValue(forKey: id) else { continue }
       if case .success(let answer) = result { willAnswer(answer.record) }
       wait.answer(result, on: loop)
     }
+    return true
   }
 }
 

@@ -50,7 +50,7 @@ final class IdentityWatch: TurnParticipant {
   func add(
     _ session: any IdentifiedSession, within time: Duration, on loop: isolated EventLoop
   ) -> Entry {
-    let entry = append(session)
+    let entry = append(session, on: loop)
     entry.due = Timestamp.now.milliseconds + Int64(clamping: time.nanosecondsClamped / 1_000_000)
     look(at: entry.due, on: loop)
     return entry
@@ -58,12 +58,13 @@ final class IdentityWatch: TurnParticipant {
 
   /// Begins to watch over a connection of somebody known.
   func add(_ session: any IdentifiedSession, _ identity: Identity, on loop: isolated EventLoop) -> Entry {
-    let entry = append(session)
+    let entry = append(session, on: loop)
     set(identity, of: entry, on: loop)
     return entry
   }
 
-  private func append(_ session: any IdentifiedSession) -> Entry {
+  private func append(_ session: any IdentifiedSession, on loop: isolated EventLoop) -> Entry {
+    loop.takePart(self)
     let entry = Entry(session)
     entry.index = entries.count
     entries.append(entry)
@@ -106,16 +107,15 @@ final class IdentityWatch: TurnParticipant {
 
   // MARK: Turns
 
-  func turnBegins(on loop: isolated EventLoop) {}
-
-  func turnEnds(on loop: isolated EventLoop) {
-    guard !entries.isEmpty else { return }
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
+    if entries.isEmpty { return false }
     if authenticator.generation != generation {
       generation = authenticator.generation
       unchecked = entries.count
     }
     if unchecked > 0 { check(on: loop) }
     if loop.now >= nextLook { act(on: loop) }
+    return true
   }
 
   /// Ends those whose identities the present tokens and keys do not confirm.

@@ -20,7 +20,7 @@ extension LiveAPI {
     }
     let source = try problem { () throws(Problem) in try commands.history(of: path, as: caller) }
     let wait = service.histories.begin(
-      question, of: source, HistoryFormat(place, commands.epoch), responder)
+      question, of: source, HistoryFormat(place, commands.epoch), responder, on: loop)
     return .wait(wait, atMost: service.responseTimeout)
   }
 }

@@ -36,12 +36,22 @@ final class LiveAPI: RequestHandler {
   /// The hosts and origins that are served; shared by all requests of a loop, whatever the limits of their connections
   /// are.
   final class Admission {
-    var hosts: ServedHosts
+    var hosts: ServedHosts { didSet { lastServed = [] } }
     var origins: OriginPolicy
+    /// The host of the last request that was served: nearly always that of the next, too.
+    private var lastServed: [UInt8] = []
 
     init(_ hosts: ServedHosts, _ origins: OriginPolicy) {
       self.hosts = hosts
       self.origins = origins
+    }
+
+    /// See ``ServedHosts/contains(_:)``.
+    func serves(_ host: ByteView) -> Bool {
+      if lastServed.withView({ $0.equals(host) }) { return true }
+      guard hosts.contains(host) else { return false }
+      lastServed = host.array
+      return true
     }
   }
 
@@ -125,7 +135,7 @@ final class LiveAPI: RequestHandler {
   private func admit(
     _ head: borrowing RequestHead, from peer: Peer, _ response: inout ResponseWriter
   ) throws(APIError) {
-    guard admission.hosts.contains(head.host) else {
+    guard admission.serves(head.host) else {
       throw .problem(
         Problem(
           .misdirected,

@@ -133,7 +133,8 @@ final class LiveSubscriptions {
         id: id, revision: membership.revision, recovered: membership.recovered, audience: audience,
         delivery: request.delivery)
     case .demand(let patterns, let claim):
-      let subscription = hub.subscribe(demand: patterns, id: id, wire: wire, subscriber: subscriber)
+      let subscription = hub.subscribe(
+        demand: patterns, id: id, wire: wire, subscriber: subscriber, on: loop)
       demands.append((id, subscription, claim))
       hasWork = true
       return BegunSubscription(id: id, revision: subscription.revision)

@@ -32,6 +32,7 @@ final class PausedSessions: TurnParticipant {
   ) {
     let end = loop.now + timeout.nanosecondsClamped
     entries.append(Entry(session: session, due: min(loop.now + wait, end), end: end))
+    loop.takePart(self)
     look(at: entries[entries.count - 1].due, on: loop)
   }
 
@@ -43,10 +44,12 @@ final class PausedSessions: TurnParticipant {
     loop.needTurn(at: nextLook)
   }
 
-  func turnBegins(on loop: isolated EventLoop) {}
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
+    if loop.now >= nextLook { look(on: loop) }
+    return !entries.isEmpty
+  }
 
-  func turnEnds(on loop: isolated EventLoop) {
-    guard loop.now >= nextLook else { return }
+  private func look(on loop: isolated EventLoop) {
     nextLook = .max
     var waiting: [Entry] = []
     swap(&waiting, &entries)

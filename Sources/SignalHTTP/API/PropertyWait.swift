@@ -110,7 +110,10 @@ final class PropertyWaits: TurnParticipant {
     on loop: isolated EventLoop
   ) -> (wait: PropertyWait?, found: StoredValue?, revision: Revision, isMet: Bool) {
     // The table first, then the current value: a change in between is in both, and recognized by its revision.
-    if feed == nil { feed = store.changes.subscribe { [changes] commit in changes.put(commit) } }
+    if feed == nil {
+      feed = store.changes.subscribe { [changes] commit in changes.put(commit) }
+      loop.takePart(self)
+    }
     changes.expect(path)
     let (found, revision) = read(path)
     let canJudge = loop.work.requests > 0 || condition.until == nil
@@ -190,12 +193,12 @@ final class PropertyWaits: TurnParticipant {
 
   func turnBegins(on loop: isolated EventLoop) { if feed != nil { changes.ownerWillTake() } }
 
-  func turnEnds(on loop: isolated EventLoop) {
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
     // Observing begins within a turn, so the end of that turn is seen here.
     guard feed != nil else {
       // All waits are over.
       toJudge = []
-      return
+      return false
     }
     let taken = changes.take()
     if !taken.isEmpty { pending.insert(contentsOf: taken.reversed(), at: 0) }
@@ -204,6 +207,7 @@ final class PropertyWaits: TurnParticipant {
     if pending.isEmpty, judges.isEmpty { judgeFound(on: loop) }
     if pending.isEmpty, judges.isEmpty { judged = nil }
     if !pending.isEmpty || !judges.isEmpty || !toJudge.isEmpty { loop.continueInNextTurn() }
+    return true
   }
 
   private func judgeChanges(on loop: isolated EventLoop) {

@@ -42,16 +42,14 @@ final class RequestQueue: TurnParticipant {
       if queue.count >= Self.underWay { request.restart() }
     }
     queue.append(request)
+    loop.takePart(self)
     loop.continueInNextTurn()
     return request
   }
 
-  func turnBegins(on loop: isolated EventLoop) {}
-
-  func turnEnds(on loop: isolated EventLoop) {
-    guard !queue.isEmpty else { return }
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
     queue.removeAll { $0.isOver }
-    guard !queue.isEmpty else { return }
+    guard !queue.isEmpty else { return false }
     let turn = queue.prefix(Self.underWay)
     // Even when new requests of this turn have used up their share.
     let share = max(1, loop.work.limit / 2 / turn.count)
@@ -59,7 +57,9 @@ final class RequestQueue: TurnParticipant {
       request.answer(on: loop)
     }
     queue.removeAll { $0.isOver }
-    if !queue.isEmpty { loop.continueInNextTurn() }
+    if queue.isEmpty { return false }
+    loop.continueInNextTurn()
+    return true
   }
 }
 

@@ -47,11 +47,16 @@ final class AnswerGate: TurnParticipant {
   /// Adds a connection that has begun to hold output back.
   func add(_ connection: ConnectionID) { holding.append(connection) }
 
-  func turnBegins(on loop: isolated EventLoop) {}
-
   /// Sends what need not wait any more, and drops connections whose answers can never be sent: the outcome of their
   /// requests is not known.
-  func turnEnds(on loop: isolated EventLoop) {
+  ///
+  /// In every turn, so that what is durable already is known when an answer is written.
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
+    proceed(on: loop)
+    return true
+  }
+
+  private func proceed(on loop: isolated EventLoop) {
     if mark.hasFailed, !holding.isEmpty {
       for id in holding { (loop.member(id) as? Connection)?.abort(on: loop) }
       holding = []

@@ -160,8 +160,10 @@ final class HTTPSession: Session {
     do throws(HTTPParseError) {
       switch phase {
       case .head:
-        guard rest.count > 0, let length = try scanner.scan(rest, limits: service.limits.http) else { return nil }
-        scanner = HeadScanner()
+        var scanned = scanner
+        let end = rest.count > 0 ? try scanned.scan(rest, limits: service.limits.http) : nil
+        scanner = end == nil ? scanned : HeadScanner()
+        guard let length = end else { return nil }
         let head = try service.parser.parse(rest[0..<length])
         position += length
         return try begin(head, view, &position, &output, connection, on: loop)

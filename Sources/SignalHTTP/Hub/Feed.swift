@@ -23,6 +23,9 @@ final class Feed {
     mailbox = Mailbox { [weak loop] in loop?.wake() }
   }
 
+  /// Whether the store is observed.
+  var isAttached: Bool { subscription != nil }
+
   /// Starts observing if necessary; returns false when it did not observe before.
   func attach() -> Bool {
     guard subscription == nil else { return true }

@@ -93,6 +93,7 @@ final class Hub: TurnParticipant {
       settled = replay.position
     }
     let group = group(for: key, compressors: loop.compressors, now: loop.now)
+    loop.takePart(self)
     let membership = Membership(
       group: group, subscriber: subscriber, replay: replay, take: take, conflatedBytes: limits.conflatedBytes)
     group.join(membership)
@@ -155,8 +156,9 @@ final class Hub: TurnParticipant {
   ///
   /// Its first piece is sent by `DemandSubscription.proceed`.
   func subscribe(
-    demand patterns: [PathPattern], id: Int, wire: Wire, subscriber: any Subscriber
+    demand patterns: [PathPattern], id: Int, wire: Wire, subscriber: any Subscriber, on loop: isolated EventLoop
   ) -> DemandSubscription {
+    loop.takePart(self)
     // The changes first, then the current state: what happens in between is in both, and recognized by its number.
     if demandFeed == nil { demandFeed = watchers.demand.subscribe { [demandBox] in demandBox.put($0) } }
     let (watched, number) = watchers.present
@@ -207,7 +209,7 @@ final class Hub: TurnParticipant {
     countsLeft = loop.work.limit
   }
 
-  func turnEnds(on loop: isolated EventLoop) {
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
     if !departures.isEmpty { settleDepartures(on: loop) }
     route(changes, on: loop)
     route(messages, on: loop)
@@ -216,6 +218,7 @@ final class Hub: TurnParticipant {
     if !redecided.isEmpty { restartRedecided(on: loop) }
     if !demandSubscriptions.isEmpty { tellDemand(on: loop) }
     if loop.now >= nextBookmarks { sendBookmarks(on: loop) }
+    return changes.isAttached || messages.isAttached || !demandSubscriptions.isEmpty || !departures.isEmpty
   }
 
   /// Routes what has arrived of a topic to the groups that it concerns, as far as this turn allows.

@@ -15,11 +15,10 @@ private final class WorkingParticipant: TurnParticipant {
 
   init(_ work: any LoopWork) { self.work = work }
 
-  func turnBegins(on loop: isolated EventLoop) {}
-
-  func turnEnds(on loop: isolated EventLoop) {
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
     let next = work.turnEnds(at: loop.milliseconds, on: loop)
     if next != .max { loop.needTurn(at: next &* 1_000_000) }
+    return true
   }
 }
 

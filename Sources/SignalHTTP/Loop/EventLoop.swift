@@ -94,6 +94,9 @@ public actor EventLoop {
   private var passing: [UInt64] = []
   private var isStopped = false
   private var participants: [any TurnParticipant] = []
+  /// Those who take part in the turns at present: a bit for each, by its place. Asking all whether they have something
+  /// to do would cost a quiet loop more than reading its events.
+  private var taking: UInt64 = 0
   private var listeners: [Listener] = []
   /// Bytes that may still be sent in this turn.
   private var outputLeft = turnOutput
@@ -164,7 +167,10 @@ public actor EventLoop {
     self.source = source
     try readiness.add(executor.wakeDescriptor, .readableEdge, token: Token.wake)
     try readiness.add(timerDescriptor, .readableEdge, token: Token.timer)
-    if let keeper = self.memory { participants.append(keeper) }
+    if let keeper = self.memory {
+      participants.append(keeper)
+      taking = 1
+    }
     // The handler keeps the loop alive until `stop`.
     source.setEventHandler { self.assumeIsolated { $0.runTurns() } }
     source.activate()
@@ -200,7 +206,7 @@ public actor EventLoop {
       work.begin()
       compressors.beginTurn(work: work.limit)
       outputLeft = Self.turnOutput
-      for participant in participants { participant.turnBegins(on: self) }
+      forEachTaking { participants[$0].turnBegins(on: self) }
       dispatch(events)
       for work in executor.take() {
         switch work {
@@ -213,9 +219,9 @@ public actor EventLoop {
         toProceed.removeFirst(again.count)
         for member in again { member.proceed(on: self) }
       }
-      for participant in participants { participant.turnEnds(on: self) }
+      forEachTaking { if !participants[$0].turnEnds(on: self) { taking &= ~(1 << UInt64($0)) } }
       flushDirty()
-      closed.removeAll(keepingCapacity: true)
+      if !closed.isEmpty { closed.removeAll(keepingCapacity: true) }
       endTurn()
     } while !isStopped
   }
@@ -223,8 +229,10 @@ public actor EventLoop {
   /// Counts the turn, and what was answered and sent in it: the one time that the clock is read for that.
   private func endTurn() {
     let end = monotonicNanoseconds()
-    for (commits, since) in delivered { counters.recordDeliveries(commits, after: end > since ? end - since : 0) }
-    delivered.removeAll(keepingCapacity: true)
+    if !delivered.isEmpty {
+      for (commits, since) in delivered { counters.recordDeliveries(commits, after: end > since ? end - since : 0) }
+      delivered.removeAll(keepingCapacity: true)
+    }
     counters.endTurn(taking: end > now ? end - now : 0)
   }
 
@@ -290,18 +298,22 @@ public actor EventLoop {
   private func flushDirty() {
     // Members marked while flushing (a snapshot's next piece) are flushed in the next turn, so that no member
     // monopolizes the loop; so are those that are left when enough has been sent.
-    if unflushed.isEmpty {
-      swap(&dirty, &flushing)
-      flush(&flushing, downTo: 0)
-      if !flushing.isEmpty { swap(&flushing, &unflushed) }
-    } else {
+    //
+    // The lists are moved out while members are called: this saves exclusivity checks wherever one is marked.
+    var members: [any LoopMember] = []
+    if !unflushed.isEmpty {
       // Neither deferred members nor those with little to send wait for the rest.
-      flush(&unflushed, downTo: Self.turnOutput / 2)
-      swap(&dirty, &flushing)
-      flush(&flushing, downTo: 0)
-      unflushed += flushing
-      flushing.removeAll(keepingCapacity: true)
+      swap(&members, &unflushed)
+      flush(&members, downTo: Self.turnOutput / 2)
+      swap(&members, &unflushed)
     }
+    if dirty.isEmpty { return }
+    swap(&members, &flushing)
+    swap(&members, &dirty)
+    flush(&members, downTo: 0)
+    unflushed += members
+    members.removeAll(keepingCapacity: true)
+    swap(&members, &flushing)
   }
 
   /// Flushes members, at least one, until no more than `rest` bytes may be sent in the turn, and removes them from the
@@ -342,8 +354,28 @@ public actor EventLoop {
   /// Asks for another turn right after this one: a participant has used up its share of this one and has more to do.
   func continueInNextTurn() { hasWorkLeft = true }
 
-  /// Adds a participant for the lifetime of the loop.
-  func addParticipant(_ participant: any TurnParticipant) { participants.append(participant) }
+  /// Adds a participant for the lifetime of the loop; it takes part from now on.
+  func addParticipant(_ participant: any TurnParticipant) {
+    precondition(participants.count < UInt64.bitWidth, "There is a bit for each participant.")
+    participants.append(participant)
+    takePart(participant)
+  }
+
+  /// Lets a participant that has had nothing to do take part again, from the end of this turn on.
+  func takePart(_ participant: any TurnParticipant) {
+    guard let place = participants.firstIndex(where: { $0 === participant }) else { return }
+    taking |= 1 << UInt64(place)
+  }
+
+  /// Calls `body` with the places of those who take part, also when it changes who does.
+  private func forEachTaking(_ body: (Int) -> Void) {
+    var rest = UInt64.max
+    while taking & rest != 0 {
+      let place = (taking & rest).trailingZeroBitCount
+      rest = .max << UInt64(place + 1)
+      body(place)
+    }
+  }
 
   // MARK: Members
 
@@ -545,7 +577,6 @@ public actor EventLoop {
   /// Drops a quarter of the members whose peers accept none of the pending output: those blocked for the longest time.
   ///
   /// - Returns: How many.
-  /// - Returns: How many.
   func abortBlocked() -> Int {
     var blocked: [(time: UInt64, member: any LoopMember)] = []
     for slot in slots {
@@ -570,7 +601,7 @@ public actor EventLoop {
   /// Ends the turns; the loop does nothing afterwards.
   func stop() {
     isStopped = true
-    participants = []
+    (participants, taking) = ([], 0)
     acceptor = nil
     all = []
     source.cancel()

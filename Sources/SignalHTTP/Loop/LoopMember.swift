@@ -21,12 +21,19 @@ protocol LoopMember: AnyObject {
   func abort(on loop: isolated EventLoop)
 }
 
-/// Takes part in every turn of a loop, in addition to its members.
+/// Takes part in turns of a loop, in addition to its members, while it has something to do.
 protocol TurnParticipant: AnyObject {
-  /// Called before the turn's events; `turnEnds` follows in the same turn.
+  /// Called before the turn's events, unless it takes part only since they came; `turnEnds` follows in the same turn.
   func turnBegins(on loop: isolated EventLoop)
   /// Called after the turn's events and work, before output is sent.
-  func turnEnds(on loop: isolated EventLoop)
+  ///
+  /// - Returns: Whether it takes part in the next turn, too; otherwise it is not called before
+  ///   ``EventLoop/takePart(_:)``.
+  func turnEnds(on loop: isolated EventLoop) -> Bool
+}
+
+extension TurnParticipant {
+  func turnBegins(on loop: isolated EventLoop) {}
 }
 
 /// Takes ownership of an accepted socket.

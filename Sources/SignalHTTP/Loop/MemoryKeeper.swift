@@ -49,10 +49,12 @@ final class MemoryKeeper: TurnParticipant {
     if connection > 0 { budget.connections.giveBack(connection) }
   }
 
-  func turnBegins(on loop: isolated EventLoop) {}
+  func turnEnds(on loop: isolated EventLoop) -> Bool {
+    if loop.now >= nextLook { look(on: loop) }
+    return true
+  }
 
-  func turnEnds(on loop: isolated EventLoop) {
-    guard loop.now >= nextLook else { return }
+  private func look(on loop: isolated EventLoop) {
     nextLook = loop.now + Self.interval
     budget.gauge.look()
     guard isShort else { return }

@@ -28,7 +28,11 @@ import Synchronization
   private static var requestDurations: Int { requests + RequestKind.count * StatusNumber.count }
   fileprivate static var count: Int { requestDurations + RequestKind.count * durationCount }
   /// The buckets of a histogram, and behind them the sum.
-  private static var durationCount: Int { DurationBuckets.count + 1 }
+  ///
+  /// That of ``DurationBuckets/count``, as the table checks: places are computed in each turn, and the other number is
+  /// one that another module has to be asked for.
+  fileprivate static var bucketCount: Int { 24 }
+  private static var durationCount: Int { bucketCount + 1 }
 
   @inline(__always)
   private func add(_ number: Int, at place: Int) {
@@ -57,7 +61,7 @@ import Synchronization
 
   private func record(_ number: Int, of nanoseconds: UInt64, at place: Int) {
     add(number, at: place + DurationBuckets.index(of: nanoseconds))
-    add(number &* Int(clamping: nanoseconds), at: place + DurationBuckets.count)
+    add(number &* Int(clamping: nanoseconds), at: place + Self.bucketCount)
   }
 
   /// Counts commits of which each took so long to be sent.
@@ -138,6 +142,7 @@ import Synchronization
   private let codes = Mutex<[String]>([])
 
   init() {
+    precondition(LoopCounters.bucketCount == DurationBuckets.count)
     unsafe numbers = .allocate(capacity: LoopCounters.count)
     for place in 0..<LoopCounters.count { unsafe (numbers + place).initialize(to: Atomic(0)) }
   }

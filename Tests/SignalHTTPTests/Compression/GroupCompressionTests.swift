@@ -87,7 +87,7 @@ import Testing
         if step % 2 == 1 {
           hub.hub.turnBegins(on: loop)
           loop.compressors.workLeft = 0
-          hub.hub.turnEnds(on: loop)
+          _ = hub.hub.turnEnds(on: loop)
         } else {
           hub.turn(on: loop)
         }

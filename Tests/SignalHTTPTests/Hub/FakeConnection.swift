@@ -186,7 +186,7 @@ final class HubUnderTest {
     loop.work.begin()
     loop.compressors.beginTurn(work: loop.work.limit)
     hub.turnBegins(on: loop)
-    hub.turnEnds(on: loop)
+    _ = hub.turnEnds(on: loop)
     for connection in connections { connection.flush(on: loop) }
   }
 }

@@ -209,7 +209,7 @@ private final class Play {
     repeat {
       loop.work.begin()
       hub.turnBegins(on: loop)
-      hub.turnEnds(on: loop)
+      _ = hub.turnEnds(on: loop)
     } while hub.hasWorkLeft
     for subscription in subscriptions {
       loop.work.replays = .max

@@ -86,16 +86,16 @@ import Testing
       members.append(member)
     }
     loop.now += 1_000_000_000
-    keeper.turnEnds(on: loop)
+    _ = keeper.turnEnds(on: loop)
     #expect(members.allSatisfy { !$0.isAborted })
     bytes.store(950, ordering: .relaxed)
     // Not looked at before the time has come, unless much has begun to wait.
-    keeper.turnEnds(on: loop)
+    _ = keeper.turnEnds(on: loop)
     #expect(!keeper.isShort)
     keeper.note(1 << 20)
     #expect(keeper.isShort)
     loop.now += 100_000_000
-    keeper.turnEnds(on: loop)
+    _ = keeper.turnEnds(on: loop)
     #expect(members.map(\.isAborted) == (0..<10).map { $0 == 7 || $0 == 6 })
     loop.stop()
   }
