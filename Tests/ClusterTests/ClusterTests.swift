@@ -89,6 +89,38 @@ struct ClusterTests {
     #expect(leader.store.cursor == follower.store.cursor)
   }
 
+  @Test func `reads get the state that they ask for`() throws {
+    let engine = try Engine()
+    let nodes = try ["a", "b"].map { name in
+      try TestNode(name, engine) { configuration in
+        // A node that is cut off does not try to lead meanwhile.
+        configuration.times.takeover = 5000
+        configuration.writeTimeout = 1000
+      }
+    }
+    let leader = try leader(of: nodes)
+    let follower = try #require(nodes.first { $0 !== leader })
+    let (here, there) = (try leader.server.connect(), try follower.server.connect())
+    for number in 0..<40 {
+      let written = try here.request("PUT", "/properties/k", body: "\(number)")
+      let tag = try #require(written.value("ETag")).filter { $0 != "\"" }
+      let ask = number % 2 == 0 ? "fresh=true" : "at=\(tag)"
+      #expect(try there.request("GET", "/properties/k?\(ask)").text == "\(number)")
+      #expect(try here.request("GET", "/properties/k?\(ask)").text == "\(number)")
+    }
+    follower.member.cutOff()
+    #expect(try here.request("PUT", "/properties/k", body: "40").status == 204)
+    let cursor = leader.store.cursor
+    #expect(try there.request("GET", "/properties/k").text == "39")
+    #expect(try there.request("GET", "/properties/k?fresh=true").text.contains("no_leader"))
+    let watcher = try LiveClient(follower.server)
+    try watcher.send(#"{"id":1,"type":"subscribe","match":"k","since":"\#(cursor)"}"#)
+    try there.send("GET /properties/k?at=\(cursor) HTTP/1.1\r\nHost: x\r\n\r\n")
+    follower.member.reconnect()
+    #expect(try there.receive().text == "40")
+    #expect(try watcher.next { $0.type == "live" }.contains { $0.text.contains(#""recovered":true"#) })
+  }
+
   @Test func `signals are sent on all nodes, in one order`() throws {
     let engine = try Engine()
     let nodes = try nodes(engine, "a", "b")

@@ -89,7 +89,7 @@ import Testing
     let ofRequests: Set<Problem.Code> = [
       .badQuery, .unknownParameter, .partialContent, .originRefused, .pointerNotFound, .noSuchRoute, .noSuchTimer,
       .noSuchConnection, .methodNotAllowed, .notAcceptable, .unsupportedEncoding, .unsupportedPatch, .misdirected,
-      .notImplemented, .noHistory, .historyBusy, .historyFailed, .notLeading,
+      .notImplemented, .noHistory, .historyBusy, .historyFailed, .notLeading, .notReached,
     ]
     #expect(
       try Set(schema.strings(at: ["error", "properties", "error", "properties", "code", "enum"]))

@@ -54,18 +54,22 @@ extension ClusterMember {
     case .answer(let answer): if let answer { send(answer, to: head.from, on: loop) }
     case .execute:
       guard let command = ForwardedCommand(message[head.end...]) else { return }
+      if command.isBarrier { return barriers.append(head) }
       let home = loop
       let operation = "\(head.from).\(head.number)"
       executor.execute(command, around: { [sink] in sink.executing(operation, $0) }) { [self] answer in
         // What it has seen and done is in the log when so many entries are.
         let entries = sink.count
-        home.submit { [self] loop in answered(head, answer, entries, on: loop) }
+        home.submit { [self] loop in answered(head, answer, entries: leadBase + entries, on: loop) }
       }
     }
   }
 
-  private func answered(
-    _ head: MessageHead, _ answer: ForwardedAnswer, _ count: UInt64, on loop: isolated EventLoop
+  /// Answers a command.
+  ///
+  /// - Parameter entries: How many entries of the log have to be applied for the answer to hold.
+  func answered(
+    _ head: MessageHead, _ answer: ForwardedAnswer, entries: UInt64, on loop: isolated EventLoop
   ) {
     guard isLeading, head.term == machine.position.term else { return }
     var text: [UInt8] = []
@@ -76,7 +80,7 @@ extension ClusterMember {
     text.append(literal: #","from":"#)
     text.appendJSON(head.from)
     text.append(literal: #","entries":"#)
-    text.appendJSON(leadBase + count)
+    text.appendJSON(entries)
     text.append(literal: "}\n")
     text += answer.bytes
     serving.answered(head.from, head.number, text)
@@ -100,7 +104,7 @@ extension ClusterMember {
 }
 
 /// The first line of a message between nodes.
-private struct MessageHead {
+struct MessageHead {
   let term: UInt64
   let from: String
   let number: UInt64

@@ -86,8 +86,13 @@ extension ClusterMember {
     stepDownEnd = nil
     guard wasLeading, let store, let committed else { return }
     self.committed = nil
-    (proposed, ready, readyIndex, proposalTimes) = ([], [], 0, [])
+    forgetProposals()
     if store.follow(committed) { settle(store, on: loop) }
+  }
+
+  private func forgetProposals() {
+    (proposed, ready, readyIndex, proposalTimes) = ([], [], 0, [])
+    (barriers, proposedBarriers) = ([], [])
   }
 
   /// Gives up leading when nothing has been confirmed for as long as a client waits for an answer, so that clients of
@@ -149,7 +154,7 @@ extension ClusterMember {
     guard let store else { return }
     leadBase = machine.position.entries
     committed = store.replica
-    (proposed, ready, readyIndex, proposalTimes) = ([], [], 0, [])
+    forgetProposals()
     serving = Serving()
     forwarding.begin()
     sink.lead()
@@ -181,14 +186,27 @@ extension ClusterMember {
       let lines = takeLines()
       proposed += ready[first..<readyIndex]
       if lines.count > maxRecordBytes { return end("a change has \(lines.count) bytes, more than the engine takes") }
-      proposalTimes.append(.now)
-      machine.propose(lines, at: now)
-      perform(at: now, on: loop)
+      propose(lines, at: now, on: loop)
     }
     if readyIndex > 4096 {
       ready.removeFirst(readyIndex)
       readyIndex = 0
     }
+  }
+
+  private func propose(_ lines: [UInt8], at now: UInt64, on loop: isolated EventLoop) {
+    proposalTimes.append(.now)
+    proposedBarriers.append(barriers)
+    barriers = []
+    machine.propose(lines, at: now)
+    perform(at: now, on: loop)
+  }
+
+  /// Proposes a record without entries for those who only want to know that this node still leads, unless another record
+  /// tells them soon.
+  func proposeBarriers(at now: UInt64, on loop: isolated EventLoop) {
+    guard isLeading, !barriers.isEmpty, readyIndex == ready.count, machine.canPropose else { return }
+    propose([], at: now, on: loop)
   }
 
   /// Counts an own record of so many entries.
@@ -236,6 +254,11 @@ extension ClusterMember {
     proposed.removeFirst(count)
     store.announce(through: store.lastAnnounced + UInt64(count))
     sink.announced(store.lastAnnounced)
+    if !proposedBarriers.isEmpty {
+      for head in proposedBarriers.removeFirst() {
+        answered(head, ForwardedAnswer(message: []), entries: machine.position.entries, on: loop)
+      }
+    }
     forwarding.answer(entries: appliedEntries)
   }
 }

@@ -46,6 +46,10 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var readyIndex = 0
   /// When each of the records in flight was proposed, and how long all before them took.
   var proposalTimes: [ContinuousClock.Instant] = []
+  /// Who waits, while this node leads, for a record that was proposed after they have asked; and those who wait for each
+  /// of the records in flight.
+  var barriers: [MessageHead] = []
+  var proposedBarriers: [[MessageHead]] = []
   var commits = DurationCounts()
   var batches = 0
   var batchEntries = 0
@@ -166,6 +170,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       propose(at: now, on: loop)
       giveUp(at: now, on: loop)
       forward(at: now, on: loop)
+      proposeBarriers(at: now, on: loop)
       releaseGone(at: now)
       tendSnapshots(at: now, on: loop)
     }

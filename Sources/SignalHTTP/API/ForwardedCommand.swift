@@ -12,6 +12,8 @@ package struct ForwardedCommand: Sendable {
     case message([UInt8])
     /// The end of a connection.
     case end
+    /// Nothing: it is answered when everything that was written before it is here.
+    case barrier
   }
 
   let content: Content
@@ -31,6 +33,10 @@ package struct ForwardedCommand: Sendable {
     facts = caller.request
   }
 
+  /// Changes nothing, and is answered when everything that was written before it, at whatever node, is here.
+  package static let barrier = ForwardedCommand(
+    .barrier, from: Caller(holder: nil, identity: nil, isAdministrator: true, request: nil))
+
   /// The end of a connection of a node that is gone: what it has registered was judged when it was.
   package init(endOf holder: Holder) {
     content = .end
@@ -44,6 +50,9 @@ package struct ForwardedCommand: Sendable {
   package var endedHolder: Holder? {
     if case .end = content { holder.map { Holder(number: $0) } } else { nil }
   }
+
+  /// Whether it is ``barrier``.
+  package var isBarrier: Bool { if case .barrier = content { true } else { false } }
 
   /// Who asks.
   var caller: Caller {
@@ -69,6 +78,7 @@ extension ForwardedCommand {
       text.append(literal: #"{"kind":"message""#)
       rest = message
     case .end: text.append(literal: #"{"kind":"end""#)
+    case .barrier: text.append(literal: #"{"kind":"barrier""#)
     }
     if let holder {
       text.append(literal: #","holder":"#)
@@ -105,6 +115,7 @@ extension ForwardedCommand {
       content = .request(head: Array(rest.prefix(Int(size))), body: Array(rest.dropFirst(Int(size))))
     case "message": content = .message(Array(rest))
     case "end": content = .end
+    case "barrier": content = .barrier
     default: return nil
     }
     holder = member("holder").flatMap { tree.uint64($0) }
@@ -153,8 +164,8 @@ package struct ForwardedAnswer: Sendable, Equatable {
     body = Array(rest.dropFirst(Int(size)))
   }
 
-  /// A message.
-  init(message: [UInt8]) { body = message }
+  /// A message; of a barrier, nothing.
+  package init(message: [UInt8]) { body = message }
 
   /// A whole response, of which the fields that each node writes itself are left out.
   init(_ response: ResponseWriter) {

@@ -34,6 +34,7 @@ extension LiveAPI {
   func execute(_ command: ForwardedCommand, on loop: isolated EventLoop) -> ForwardedAnswer {
     let caller = command.caller
     switch command.content {
+    case .barrier: preconditionFailure("The node that decides answers it without executing anything.")
     case .end:
       service.commands.end(caller)
       return ForwardedAnswer(message: [])

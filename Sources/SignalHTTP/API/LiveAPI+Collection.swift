@@ -9,7 +9,7 @@ extension LiveAPI {
     _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder, as caller: Caller,
     on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
-    let query = try Query(head, ["match", "where", "limit", "after", "depth", "fields"])
+    let query = try Query(head, ["match", "where", "limit", "after", "depth", "fields"] + Self.stateParameters)
     let limits = service.configuration.limits
     let limit = try query.integer("limit", in: 1...limits.listLimit) ?? limits.listDefault
     let patterns = try query.patterns("match", service.configuration)
@@ -30,6 +30,7 @@ extension LiveAPI {
     let scope = try problem { () throws(Problem) in
       try service.commands.scope(.list, of: patterns.isEmpty ? [.all] : patterns, as: caller)
     }
+    if let wait = try awaitState(query, responder, on: loop) { return wait }
     let page = PropertyListPage(
       service.commands, caller,
       PropertyListPage.Request(
@@ -88,7 +89,8 @@ extension LiveAPI {
   ]
 
   func openEvents(
-    _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller, on loop: isolated EventLoop
+    _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder, as caller: Caller,
+    on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     // A key without an upgrade is a handshake damaged by a proxy: refused, as an event stream would be the wrong
     // answer.
@@ -108,6 +110,11 @@ extension LiveAPI {
       resumption = cursor
     }
     let requested = try requestedSubscription(query, resumption)
+    if case .events(let request) = requested,
+      let wait = try awaitState(query, since: request.since, responder, on: loop)
+    {
+      return wait
+    }
     // Whoever has not said yet who is there may not see what somebody known may.
     let first = try problem { () throws(Problem) in
       mustIdentify

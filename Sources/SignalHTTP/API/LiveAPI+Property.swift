@@ -4,11 +4,16 @@ import SignalStore
 
 /// One property: `/properties/{path}` (`docs/protocol.md` §2.1).
 extension LiveAPI {
+  private static let propertyParameters = ["pointer", "since", "wait", "until", "watchers"] + stateParameters
+
   func getProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter, _ responder: HTTPResponder,
     as caller: Caller, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
-    let query = try Query(head, ["pointer", "since", "wait", "until", "watchers"])
+    let query = try Query(head, Self.propertyParameters)
+    if !query.isEmpty, let wait = try awaitState(query, since: try query.cursor("since"), responder, on: loop) {
+      return wait
+    }
     if query.has("since") || query.has("wait") || query.has("until") {
       guard !query.has("watchers") else {
         throw .problem(Problem(.badQuery, "The number of watchers is not told to one who waits."))

@@ -69,13 +69,13 @@ final class LiveAPI: RequestHandler {
       identity = try self.identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
       isCounted = true
-      try take(head, body, identity, responder, on: loop)
+      if !responder.isRetry { try take(head, body, identity, responder, on: loop) }
       // Also for a refusal, which may reveal the state of the store.
       defer { if route.tellsOfStore { service.noteDependence() } }
       return try answer(route, head, RequestBody(body), &response, responder, as: identity, on: loop)
     } catch {
       var refusal = error
-      if !isCounted {
+      if !isCounted, !responder.isRetry {
         do throws(APIError) {
           try take(head, body, nil, responder, on: loop)
         } catch {
@@ -192,7 +192,7 @@ final class LiveAPI: RequestHandler {
       return try listProperties(head, &response, responder, as: caller, on: loop)
     case (.explain, .post): return try explain(head, body, &response, responder, as: caller, on: loop)
     case (.access, .post): try explainAccess(head, body, &response, as: caller)
-    case (.events, .get), (.events, .head): return try openEvents(head, &response, as: caller, on: loop)
+    case (.events, .get), (.events, .head): return try openEvents(head, &response, responder, as: caller, on: loop)
     case (.tickets, .post): try issueTicket(head, body, &response, to: caller)
     case (.me, .get), (.me, .head): try tellIdentity(head, &response, of: identity)
     case (.metrics, .get), (.metrics, .head): try tellMetrics(head, &response, as: caller)

@@ -9,6 +9,7 @@ final class LiveService {
   let commands: Commands
   let hub: Hub
   let waits: PropertyWaits
+  let cursors: CursorWaits
   /// Holds answers back until the state that they report is durable; nil when the store is in memory only.
   let gate: AnswerGate?
   /// Whether every answer is held back, and not only those for clients that ask for it.
@@ -88,6 +89,8 @@ final class LiveService {
     waits = PropertyWaits(
       store: store, turnProperties: live.turnProperties, filterWork: live.loopFilterWork,
       cheapFilterWork: live.cheapFilterWork, loop: loop)
+    cursors = CursorWaits(store: store, loop: loop)
+    loop.addParticipant(cursors)
     loop.addParticipant(hub)
     loop.addParticipant(waits)
     loop.addParticipant(requests)
@@ -123,6 +126,7 @@ final class LiveService {
     announcements = other.announcements
     hub = other.hub
     waits = other.waits
+    cursors = other.cursors
     requests = other.requests
     histories = other.histories
     authenticator = other.authenticator

@@ -5,6 +5,7 @@ import SignalStore
 /// Commands of a WebSocket that another node of the cluster executes, in the order in which they have come.
 ///
 ///     received ──▶ waiting for those before it ──▶ under way at another node ──▶ answered ──▶ replied
+///                                               ╰─▶ awaiting a cursor of another node ──▶ ready ──▶ executed here
 ///
 /// Writes that follow each other are under way together; a command that another one has to be answered before, because it
 /// reads, waits for all of them. While nothing is in this queue and the node decides itself, commands do not come here.
@@ -14,6 +15,10 @@ struct ForwardedQueue {
     case waiting
     /// Sent to the node that decides.
     case underWay(id: Int, command: String)
+    /// A subscription that goes on from where the store has to get first.
+    case awaiting
+    /// To be executed here.
+    case ready
     /// The reply, with the code of a refusal.
     case answered([UInt8], problem: String)
   }
@@ -51,7 +56,7 @@ extension LiveSession {
   }
 
   /// Replies to what has been answered, executes what can be executed here, and sends what follows.
-  private func proceedWithQueue(on loop: isolated EventLoop) {
+  fileprivate func proceedWithQueue(on loop: isolated EventLoop) {
     while let first = forwarded.entries.first {
       switch first.stage {
       case .answered(let text, let problem):
@@ -61,9 +66,9 @@ extension LiveSession {
         }
         reply(on: loop) { $0.append(contentsOf: text) }
         continue
-      case .underWay: break
-      case .waiting:
-        if forward(0, on: loop) { break }
+      case .underWay, .awaiting: break
+      case .waiting, .ready:
+        if case .waiting = first.stage, forward(0, on: loop) || awaitCursor(on: loop) { break }
         forwarded.entries.removeFirst()
         execute(first.message.span, on: loop)
         continue
@@ -99,6 +104,26 @@ extension LiveSession {
     return true
   }
 
+  /// Lets the first command wait for the cursor from which its subscription goes on, if this node has not got there.
+  private func awaitCursor(on loop: isolated EventLoop) -> Bool {
+    let bytes = forwarded.entries[0].message
+    guard
+      let message = try? ClientMessage(
+        bytes.span, configuration: service.configuration, operationLimit: service.commands.limits.transactionOperations,
+        holder: caller.holder),
+      case .subscribe(let request) = message.command, let since = request.since, service.cursors.isAhead(since)
+    else { return false }
+    forwarded.entries[0].stage = .awaiting
+    service.cursors.add(self, until: since, on: loop)
+    return true
+  }
+
+  /// Forgets what has not been executed: the connection has ended.
+  func abandonQueue() {
+    service.cursors.remove(self)
+    forwarded = ForwardedQueue()
+  }
+
   fileprivate func answered(_ number: UInt64, _ outcome: ForwardedOutcome, on loop: isolated EventLoop) {
     guard let index = forwarded.entries.firstIndex(where: { $0.number == number }),
       case .underWay(let id, let command) = forwarded.entries[index].stage
@@ -116,6 +141,14 @@ extension LiveSession {
     case .unknown: refuse(.noAnswer)
     }
     forwarded.entries[index].stage = .answered(text, problem: code)
+    proceedWithQueue(on: loop)
+  }
+}
+
+extension LiveSession: CursorWaiter {
+  func waitIsOver(on loop: isolated EventLoop) {
+    guard case .awaiting? = forwarded.entries.first?.stage else { return }
+    forwarded.entries[0].stage = .ready
     proceedWithQueue(on: loop)
   }
 }

@@ -128,7 +128,7 @@ final class LiveSession: WebSocketHandler {
     if let identity = caller.identity {
       service.commands.noteSession(.sessionEnded, of: identity, caller.peer, request: Self.name, outcome: endReason)
     }
-    forwarded = ForwardedQueue()
+    abandonQueue()
     if let cluster = service.cluster {
       // Where everything is decided, and only once, whoever that is by then.
       if mayHold { cluster.forward(ForwardedCommand(.end, from: caller)) { _ in } }

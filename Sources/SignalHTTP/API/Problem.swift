@@ -75,6 +75,7 @@ struct Problem: Error {
     case historyFailed = "history_failed"
     case noLeader = "no_leader"
     case noAnswer = "no_answer"
+    case notReached = "not_reached"
     case notInCluster = "not_in_cluster"
     case notLeading = "not_leading"
 
@@ -101,7 +102,8 @@ struct Problem: Error {
       case .tooManyRequests: 429
       case .invalidValue: 422
       case .notImplemented, .notInCluster: 501
-      case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed, .noLeader, .noAnswer:
+      case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed, .noLeader, .noAnswer,
+        .notReached:
         503
       case .storeFull, .quotaExceeded, .tooManyComputed, .diskFull: 507
       }
@@ -174,6 +176,7 @@ struct Problem: Error {
       case .historyFailed: "The history cannot be read"
       case .noLeader: "No node of the cluster decides changes"
       case .noAnswer: "It is not known whether it was done"
+      case .notReached: "The server is behind"
       case .notInCluster: "A cluster does not do this"
       case .notLeading: "This node does not decide changes"
       }
@@ -183,7 +186,7 @@ struct Problem: Error {
     var isTemporary: Bool {
       switch self {
       case .storeFull, .quotaExceeded, .contended, .diskFull, .storageSlow, .memoryFull, .tooManyRequests, .historyBusy,
-        .noLeader:
+        .noLeader, .notReached:
         true
       default: false
       }

@@ -219,7 +219,7 @@ final class HTTPSession: Session {
 
   private func handle(
     _ head: borrowing RequestHead, _ body: ByteView, of client: Peer, _ output: inout [UInt8],
-    _ connection: Connection, on loop: isolated EventLoop
+    _ connection: Connection, isRetry: Bool = false, on loop: isolated EventLoop
   ) -> Successor? {
     sequence &+= 1
     let written = output.count
@@ -238,7 +238,8 @@ final class HTTPSession: Session {
       isClosing = true
       return nil
     }
-    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: client)
+    let responder = HTTPResponder(
+      loop: loop, id: connection.id, sequence: sequence, isRetry: isRetry, peer: client)
     switch service.handler.handle(head, body, &response, responder, on: loop) {
     case .answered:
       assert(response.output.count > written, "a handler said that it had answered, and had not")
@@ -307,7 +308,8 @@ final class HTTPSession: Session {
     swap(&lent, &output)
     var response = ResponseWriter(
       appendingTo: consume lent, for: head, mayKeepAlive: false, isSecured: client.isSecured, service.clock)
-    let responder = HTTPResponder(loop: loop, id: connection.id, sequence: sequence, peer: client)
+    let responder = HTTPResponder(
+      loop: loop, id: connection.id, sequence: sequence, isRetry: false, peer: client)
     isClosing = service.handler.refusesByHead(head, &response, responder, on: loop)
     if isClosing { note(response, head, client, connection, written, on: loop) }
     output = response.output
@@ -415,6 +417,22 @@ final class HTTPSession: Session {
     connection.resume(on: loop)
   }
 
+  /// Handles the request that waits again.
+  func retry(_ sequence: UInt32, _ connection: Connection, on loop: isolated EventLoop) {
+    guard case .waiting(let awaited) = phase, sequence == self.sequence else { return }
+    phase = .head
+    var output = loop.takeScratch()
+    let next = awaited.request.withHead { head in
+      handle(head, head.bytes[0..<0], of: awaited.client, &output, connection, isRetry: true, on: loop)
+    }
+    connection.sendAnswerNow(output, on: loop)
+    loop.returnScratch(output)
+    if let next, connection.isOpen { begin(next, connection, on: loop) }
+    if isClosing { return connection.close(on: loop) }
+    if next == nil { setDeadline(connection, on: loop) }
+    connection.resume(on: loop)
+  }
+
   // MARK: Time and end
 
   private func setDeadline(_ connection: Connection, on loop: isolated EventLoop) {
@@ -502,43 +520,6 @@ final class HTTPSession: Session {
   func closed(on loop: isolated EventLoop) {
     if case .waiting(let awaited) = phase { awaited.wait?.abandoned(on: loop) }
     phase = .head
-  }
-}
-
-/// Collects a body that arrives in pieces.
-private struct BodyCollector {
-  private(set) var bytes: [UInt8] = []
-  private var missing: Int
-  private var chunks: ChunkedBodyParser?
-
-  /// Capacity reserved at first, however large the announced length is.
-  private static let firstRoom = 64 << 10
-
-  init(sized length: Int) {
-    missing = length
-    bytes.reserveCapacity(min(length, Self.firstRoom))
-  }
-
-  init() {
-    missing = 0
-    chunks = ChunkedBodyParser()
-  }
-
-  /// Takes the available bytes, and returns whether the body is complete.
-  mutating func take(
-    _ view: ByteView, _ position: inout Int, _ limits: HTTPLimits
-  ) throws(HTTPParseError) -> Bool {
-    let rest = view[position..<view.count]
-    if chunks != nil {
-      let (consumed, isComplete) = try chunks?.parse(rest, into: &bytes, limits: limits) ?? (0, true)
-      position += consumed
-      return isComplete
-    }
-    let count = min(missing, rest.count)
-    bytes.append(rest[0..<count])
-    position += count
-    missing -= count
-    return missing == 0
   }
 }
 

@@ -56,6 +56,8 @@ public struct HTTPResponder: Sendable {
   let id: ConnectionID
   /// The request's number on its connection.
   let sequence: UInt32
+  /// Whether the request is handled again, after ``retry(on:)``.
+  let isRetry: Bool
   /// The sender of the request, and the listener that accepted its connection.
   public let peer: Peer
 
@@ -77,6 +79,16 @@ public struct HTTPResponder: Sendable {
       return
     }
     session.answer(sequence, connection, on: loop, write)
+  }
+
+  /// Has the request handled again, on the connection's loop: what it has waited for is there, or not in time.
+  ///
+  /// For requests without a body, which is not kept.
+  func retry(on loop: isolated EventLoop) {
+    guard let connection = loop.member(id) as? Connection, let session = connection.session as? HTTPSession else {
+      return
+    }
+    session.retry(sequence, connection, on: loop)
   }
 }
 

@@ -3,19 +3,6 @@ import CReadiness
 import Dispatch
 import Glibc
 
-/// Identifies a connection of a loop without keeping it alive; the identity of a closed connection is never reused.
-struct ConnectionID: Sendable, Hashable {
-  /// Its place among those of the loop, counted from zero.
-  let slot: UInt32
-  /// How many there have been at this place before.
-  let generation: UInt32
-
-  /// Identifies no connection: the value before a loop has registered the connection.
-  static var none: ConnectionID { ConnectionID(slot: .max, generation: .max) }
-
-  fileprivate var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
-}
-
 /// One thread of I/O: a serial Dispatch queue, an epoll set of its connections, and one Dispatch source on that set.
 ///
 /// The source's handler runs *turns* (loop iterations) until the set has been idle for a second, then returns the
@@ -94,8 +81,9 @@ public actor EventLoop {
   private var passing: [UInt64] = []
   private var isStopped = false
   private var participants: [any TurnParticipant] = []
-  /// Those who take part in the turns at present: a bit for each, by its place. Asking all whether they have something
-  /// to do would cost a quiet loop more than reading its events.
+  /// Those who take part in the turns at present: a bit for each, by its place.
+  ///
+  /// Asking all whether they have something to do would cost a quiet loop more than reading its events.
   private var taking: UInt64 = 0
   private var listeners: [Listener] = []
   /// Bytes that may still be sent in this turn.
