@@ -285,6 +285,39 @@ class Writer(threading.Thread):
             return
 
 
+class Reader(threading.Thread):
+    """Asks any node for what some writer has been acknowledged, or more: by its cursor, or as fresh."""
+
+    def __init__(self, cluster, writers, number):
+        super().__init__(daemon=True)
+        self.cluster, self.writers, self.number = cluster, writers, number
+        self.answered, self.refused = 0, 0
+
+    def run(self):
+        generator = random.Random(self.cluster.options.seed * 1000 + self.number)
+        while not self.cluster.ends.is_set():
+            writer = generator.choice(self.writers)
+            value, tag = writer.value, writer.tag
+            query = f"at={tag.strip(chr(34))}" if tag and generator.random() < 0.5 else "fresh=true"
+            # What is acknowledged between the two lines above is newer than the value: more is seen than asked for.
+            index = generator.randrange(len(self.cluster.nodes))
+            try:
+                status, _, body = self.cluster.ask(index, "GET", f"{writer.path}?{query}")
+            except OSError:
+                continue
+            if status in (200, 404):
+                self.answered += 1
+                if (int(body) if status == 200 else 0) < value:
+                    self.cluster.note(f"{query} at {self.cluster.nodes[index].name}: {body} of w{writer.number}, "
+                                      f"of which {value} was acknowledged before")
+            elif status == 503:
+                self.refused += 1
+                time.sleep(0.02)
+            elif status != 400 or query == "fresh=true":
+                self.cluster.note(f"{query}: {status}: {body[:300]}")
+            time.sleep(0.005)
+
+
 class Watcher(threading.Thread):
     """Hears of every change at one node, and resumes at another one when the stream breaks."""
 
@@ -492,7 +525,9 @@ def main():
         print(f"{options.nodes} nodes are ready after {time.monotonic() - begin:.1f} s", flush=True)
         writers = [Writer(cluster, number) for number in range(options.writers)]
         watchers = [Watcher(cluster, number) for number in range(3)]
-        for thread in watchers + writers:
+        readers = [Reader(cluster, writers, number) for number in range(2)]
+        threads = watchers + writers + readers
+        for thread in threads:
             thread.start()
         generator = random.Random(options.seed)
         end = time.monotonic() + options.seconds
@@ -506,13 +541,15 @@ def main():
             count += 1
         time.sleep(2)
         cluster.ends.set()
-        for thread in writers + watchers:
+        for thread in threads:
             thread.join(timeout=30)
         check(cluster, writers, watchers)
         acknowledged = sum(writer.acknowledged for writer in writers)
         print(f"{count} faults, {acknowledged} writes acknowledged ({acknowledged / options.seconds:.0f}/s), "
               f"{sum(writer.unknown for writer in writers)} unknown, {sum(writer.refused for writer in writers)} refused, "
               f"longest gap of a writer {max(writer.longest for writer in writers):.1f} s, "
+              f"{sum(reader.answered for reader in readers)} reads of what is acknowledged, "
+              f"{sum(reader.refused for reader in readers)} of them refused, "
               f"{sum(len(watcher.events) for watcher in watchers)} events heard, "
               f"{sum(watcher.resumed for watcher in watchers)} resumes, "
               f"{sum(watcher.resets for watcher in watchers)} resets")
