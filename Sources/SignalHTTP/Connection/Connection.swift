@@ -52,6 +52,8 @@ final class Connection: LoopMember {
   private var isEnding = false
   private var peerHasEnded = false
   private var willProceed = false
+  /// How long its last requests took.
+  private var load = LoopShares.Load()
   private var lingeredBytes = 0
   private(set) var isNew = true
   /// The session's own deadline; while the socket is full the send timeout replaces it and the session's time is
@@ -136,12 +138,21 @@ final class Connection: LoopMember {
       isEnding = true
       session.peerIsEnding(self, on: loop)
     }
-    serve(on: loop)
+    if loop.shares.putsInLine(load) { return proceedLater(on: loop) }
+    serveTimed(on: loop)
   }
 
   func proceed(on loop: isolated EventLoop) {
     willProceed = false
+    serveTimed(on: loop)
+  }
+
+  /// Serves, and notes how long that took.
+  private func serveTimed(on loop: isolated EventLoop) {
+    let wasNew = isNew
+    let begin = load.isSuspect ? threadNanoseconds() : nil
     serve(on: loop)
+    load = loop.noteServed(load, since: begin, isNew: wasNew)
   }
 
   /// Offers the session what has been received and receives more, until it wants no more, output piles up, the socket
@@ -260,7 +271,7 @@ final class Connection: LoopMember {
   func proceedLater(on loop: isolated EventLoop) {
     guard !willProceed else { return }
     willProceed = true
-    loop.proceedLater(self)
+    if loop.shares.putsInLine(load) { loop.waitInLine(self) } else { loop.proceedLater(self) }
   }
 
   // MARK: Output

@@ -19,18 +19,6 @@ import Glibc
 /// by the thousand when a network or another server fails; they get a limited share of each turn, so that established
 /// connections do not wait for all of them.
 public actor EventLoop {
-  private struct Slot {
-    var member: (any LoopMember)?
-    var generation: UInt32 = 0
-    /// The member's first request has not arrived yet.
-    var isNew = false
-    /// The member's socket takes no output.
-    var isBlocked = false
-    /// Readiness flags reported for the member while it waits in `passing`; zero when it does not.
-    var passingFlags: UInt32 = 0
-    var deadline: UInt64 = .max
-  }
-
   /// Tokens of members that are not connections; slots never reach these numbers.
   private enum Token {
     static let wake = UInt64.max
@@ -69,13 +57,16 @@ public actor EventLoop {
   /// When a participant needs a turn.
   private var nextTurn = UInt64.max
 
-  private var slots: [Slot] = []
+  private var slots: [LoopSlot] = []
   private var freeSlots: [UInt32] = []
   private var dirty: [any LoopMember] = []
   private var flushing: [any LoopMember] = []
   /// Members deferred to another turn, because too much was sent in theirs.
   private var unflushed: [any LoopMember] = []
   private var toProceed: [any LoopMember] = []
+  /// Members whose requests take long, in the order in which they have come.
+  var heavy: [any LoopMember] = []
+  var shares = LoopShares()
   private var closed: [any LoopMember] = []
   /// Tokens of new and closing connections, each once, in the order of their first report.
   private var passing: [UInt64] = []
@@ -185,15 +176,17 @@ public actor EventLoop {
       let again = toProceed
       let hasWork = !again.isEmpty || !dirty.isEmpty || !unflushed.isEmpty || !passing.isEmpty || hasWorkLeft
       hasWorkLeft = false
+      let pause: Int32 = hasWork ? 0 : heavy.isEmpty ? Self.idleMilliseconds : shares.isResting ? 1 : 0
       // Other runnable threads get the processor first; by the time it is ours again, more events have gathered:
       // sleeping for one event at a time costs two thread switches and a wake-up for each.
       if !hasWork { sched_yield() }
-      let events = readiness.wait(milliseconds: hasWork ? 0 : Self.idleMilliseconds)
-      if events == 0 && !hasWork { return }
+      let events = readiness.wait(milliseconds: pause)
+      if events == 0 && !hasWork && heavy.isEmpty { return }
       now = monotonicNanoseconds()
       work.begin()
       compressors.beginTurn(work: work.limit)
       outputLeft = Self.turnOutput
+      shares.beginTurn(at: now)
       forEachTaking { participants[$0].turnBegins(on: self) }
       dispatch(events)
       for work in executor.take() {
@@ -205,8 +198,10 @@ public actor EventLoop {
       servePassing()
       if !again.isEmpty {
         toProceed.removeFirst(again.count)
+        shares.resume(at: monotonicNanoseconds())
         for member in again { member.proceed(on: self) }
       }
+      if !heavy.isEmpty { serveHeavy() }
       forEachTaking { if !participants[$0].turnEnds(on: self) { taking &= ~(1 << UInt64($0)) } }
       flushDirty()
       if !closed.isEmpty { closed.removeAll(keepingCapacity: true) }
@@ -370,7 +365,7 @@ public actor EventLoop {
   /// Registers a member and returns its identity.
   func add(_ member: any LoopMember) throws(SystemError) -> ConnectionID {
     let slot = freeSlots.popLast() ?? UInt32(slots.count)
-    if slot == slots.count { slots.append(Slot()) }
+    if slot == slots.count { slots.append(LoopSlot()) }
     let id = ConnectionID(slot: slot, generation: slots[Int(slot)].generation)
     do {
       try readiness.add(member.descriptor, .edges, token: id.token)
@@ -589,7 +584,7 @@ public actor EventLoop {
   /// Ends the turns; the loop does nothing afterwards.
   func stop() {
     isStopped = true
-    (participants, taking) = ([], 0)
+    (participants, taking, heavy) = ([], 0, [])
     acceptor = nil
     all = []
     source.cancel()

@@ -21,6 +21,19 @@ protocol LoopMember: AnyObject {
   func abort(on loop: isolated EventLoop)
 }
 
+/// The place of a member in its loop.
+struct LoopSlot {
+  var member: (any LoopMember)?
+  var generation: UInt32 = 0
+  /// The member's first request has not arrived yet.
+  var isNew = false
+  /// The member's socket takes no output.
+  var isBlocked = false
+  /// Readiness flags reported for the member while it waits in `passing`; zero when it does not.
+  var passingFlags: UInt32 = 0
+  var deadline: UInt64 = .max
+}
+
 /// Takes part in turns of a loop, in addition to its members, while it has something to do.
 protocol TurnParticipant: AnyObject {
   /// Called before the turn's events, unless it takes part only since they came; `turnEnds` follows in the same turn.

@@ -3,8 +3,13 @@
 import Glibc
 
 /// Nanoseconds of a clock that never goes back.
-func monotonicNanoseconds() -> UInt64 {
-  let time = read(CLOCK_MONOTONIC)
+func monotonicNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_MONOTONIC) }
+
+/// For how long this thread has run, in nanoseconds; a system call.
+func threadNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_THREAD_CPUTIME_ID) }
+
+private func nanoseconds(of clock: clockid_t) -> UInt64 {
+  let time = read(clock)
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+/// Serving members whose requests take long, behind the others (`LoopShares`).
+extension EventLoop {
+  /// Asks for `proceed` when it is the member's turn among those whose requests take long.
+  ///
+  /// The caller keeps track of whether it has asked.
+  func waitInLine(_ member: any LoopMember) { heavy.append(member) }
+
+  /// Lets those who wait in line proceed, as far as the others leave them time.
+  func serveHeavy() {
+    shares.resume(at: monotonicNanoseconds())
+    // Those who ask again meanwhile are behind these.
+    let waiting = heavy.count
+    var served = 0
+    while served < waiting, !shares.putsOffLine {
+      heavy[served].proceed(on: self)
+      served += 1
+    }
+    // The loop may have been stopped.
+    heavy.removeFirst(min(served, heavy.count))
+  }
+
+  /// Notes that a member has been served.
+  ///
+  /// - Parameters:
+  ///   - begin: For how long this thread had run before, where it has to be known for how long it ran since.
+  ///   - isNew: The member was new.
+  /// - Returns: Its load from now on.
+  func noteServed(_ load: LoopShares.Load, since begin: UInt64?, isNew: Bool) -> LoopShares.Load {
+    var load = load
+    let used = begin.map { threadNanoseconds() - $0 }
+    shares.served(until: monotonicNanoseconds(), used: used, &load, isNew: isNew)
+    return load
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+/// Shares a loop's time between connections whose requests are cheap and those whose requests are not.
+///
+/// A request is carried out in one piece: a patch of a value of a megabyte takes milliseconds. A connection that sends
+/// such requests is *heavy* (``Load``):
+///
+/// * heavy connections wait in one line, behind all that happens in a turn (loop iteration); in a turn they are served
+///   until ``turnLimit`` is reached, by one piece more at most. Those that may be heavy wait there when long pieces have
+///   taken so much of the turn already;
+/// * while others are there too, after each time t spent on heavy connections the others come first for a time t:
+///   they have half of the loop, although their next request comes only after the answer to the one before. When none
+///   of them has come for a part of t, they want less than that.
+///
+/// All times are of the monotonic clock, in nanoseconds.
+struct LoopShares {
+  /// Serving a connection this long is a long piece of work.
+  static let longTime: UInt64 = 250_000
+  /// Time for heavy connections in a turn; exceeded by one piece.
+  static let turnLimit: UInt64 = 4_000_000
+  /// How long a connection that is not heavy counts as present after it was served.
+  static let presence: UInt64 = 50_000_000
+  /// The part of their time that the others may leave unused, in front of which they lose the rest.
+  static let unusedPart: UInt64 = 4
+
+  /// How long the last pieces of work of a connection were.
+  struct Load {
+    /// A bit for each of the last 32 pieces: whether it was a long one.
+    ///
+    /// Others come between two long ones, while the body of a request is received.
+    fileprivate var pieces: UInt32 = 0
+
+    /// Whether the connection is heavy.
+    var isHeavy: Bool { pieces.nonzeroBitCount > 1 }
+    /// Whether there was a long piece.
+    ///
+    /// That may have been the system's doing, which has let another thread run in its midst: whether there is a second
+    /// one is decided by the time for which this thread has run.
+    var isSuspect: Bool { pieces != 0 }
+  }
+
+  /// When the last piece of work had ended, or what was before the next one.
+  private(set) var mark: UInt64 = 0
+  /// What heavy connections, and long pieces of others, have taken in this turn.
+  private var taken: UInt64 = 0
+  /// When a connection that is not heavy was served last; nil before the first.
+  private var lastLight: UInt64?
+  /// The time in which others come first.
+  private var rest: Range<UInt64> = 0..<0
+
+  /// A turn begins.
+  mutating func beginTurn(at time: UInt64) {
+    mark = time
+    taken = 0
+  }
+
+  /// What was done up to now is no connection's.
+  mutating func resume(at time: UInt64) { mark = time }
+
+  /// Whether a connection waits in the line of the heavy ones, when something has come for it.
+  func putsInLine(_ load: Load) -> Bool { load.isHeavy || load.isSuspect && taken >= Self.turnLimit }
+
+  /// Whether the first in the line has to wait for another turn.
+  var putsOffLine: Bool {
+    taken >= Self.turnLimit || isResting
+  }
+
+  /// Whether others come first at present.
+  var isResting: Bool {
+    guard mark < rest.upperBound else { return false }
+    let unusedSince = max(rest.lowerBound, lastLight ?? 0)
+    return mark < unusedSince + UInt64(rest.count) / Self.unusedPart
+  }
+
+  /// A connection has been served, since ``mark``.
+  ///
+  /// - Parameters:
+  ///   - end: The present time.
+  ///   - used: For how much of that this thread has run; nil where that is not known.
+  ///   - isNew: It was new, and served in the time that there is for new ones.
+  mutating func served(until end: UInt64, used: UInt64? = nil, _ load: inout Load, isNew: Bool = false) {
+    let cost = end > mark ? end - mark : 0
+    mark = end
+    let wasHeavy = load.isHeavy
+    let isLong = min(cost, used ?? .max) >= Self.longTime
+    if isLong || load.isSuspect { load.pieces = load.pieces << 1 | (isLong ? 1 : 0) }
+    if isNew { return }
+    if isLong || wasHeavy { taken += cost }
+    guard wasHeavy else {
+      if !isLong { lastLight = end }
+      return
+    }
+    if isLong, let lastLight, end - lastLight < Self.presence + cost { rest = end..<(end + cost) }
+  }
+}
