@@ -689,12 +689,13 @@ class Client {
     const { minDelay, maxDelay } = this.#options
     const delay = Math.min(maxDelay, minDelay * 2 ** this.#attempts) * (0.5 + Math.random() / 2)
     const isNow = !this.#attempts++ && (what === "now" || (what === "token" && wasReady))
-    this.#timer = setTimeout(this.#reconnect, isNow ? 0 : delay)
+    const named = code === 4029 ? 1000 * /\d+/.exec(reason) : 0
+    this.#timer = setTimeout(this.#reconnect, isNow ? 0 : Math.max(delay, Math.min(named, 3600000)))
     if (!this.#hasBeenReady && code === 1006) this.#askWhy()
     this.#turn()
   }
 
-  /** A browser does not say why an upgrade was refused; the answer to a request that no route takes does. */
+  /** A browser does not say why an upgrade was refused; the answer to a request does. */
   async #askWhy() {
     try {
       const answer = await fetch(this.#url.href.replace("ws", "http"), { method: "POST" })

@@ -21,7 +21,7 @@ from websockets.typing import Subprotocol
 from .errors import SignalError, failure
 from .feeds import Cancel, Group, Listener, Listeners, Property, Watch, invoke
 from .fold import Entry, Subscription
-from .wire import Pending, Written, address, advice
+from .wire import Pending, Written, address, advice, named_delay
 
 State = Literal["connecting", "live", "stale", "closed"]
 Token = str | Callable[[], str | Awaitable[str]]
@@ -327,13 +327,13 @@ class Client:
         """Connects, again and again, until there is a reason not to."""
         while self._shown_state != "closed":
             token: str | None = None
-            code, reason = 1006, None
+            code, reason, named = 1006, None, 0.0
             try:
                 token = await self._proof()
             except Exception as error:
                 self._report(error)
             else:
-                code, reason = await self._connection(token)
+                code, reason, named = await self._connection(token)
             was_ready = self._is_ready
             self._disconnect()
             what = advice(code)
@@ -350,10 +350,11 @@ class Client:
             is_now = self._attempts == 0 and (what == "now" or (what == "token" and was_ready))
             self._attempts += 1
             self._turn()
-            await asyncio.sleep(0 if is_now else delay)
+            await asyncio.sleep(0 if is_now else max(delay, named))
 
-    async def _connection(self, token: str | None) -> tuple[int, Exception | None]:
-        """One connection from its begin to its end: the close code, and the reason when there is another one."""
+    async def _connection(self, token: str | None) -> tuple[int, Exception | None, float]:
+        """One connection from its begin to its end: the close code, the reason when there is another one, and the delay
+        that the server has named."""
         try:
             socket = await open_socket(
                 self._url, subprotocols=[Subprotocol("signal.v1.json")], open_timeout=self._timeout, ping_interval=None,
@@ -362,11 +363,13 @@ class Client:
             problem = _problem(error)
             # Above, a proxy may say that its server is not there.
             is_final = 400 <= problem["status"] < 500 and problem["status"] != 429
-            return (1008, SignalError(problem, "refused")) if is_final else (1006, None)
+            if is_final:
+                return 1008, SignalError(problem, "refused"), 0
+            return 1006, None, named_delay(error.response.headers.get("Retry-After", ""))
         except InvalidURI as error:
-            return 1008, error
+            return 1008, error, 0
         except (OSError, TimeoutError, EOFError, InvalidHandshake, InvalidMessage):
-            return 1006, None
+            return 1006, None, 0
         self._outgoing = asyncio.Queue()
         self._abandoned = asyncio.get_running_loop().create_future()
         receiving = asyncio.create_task(self._receive_all(socket, token))
@@ -378,7 +381,11 @@ class Client:
             if receiving.done():
                 receiving.result()
             is_abandoned = self._abandoned.done()
-            return self._abandoned.result() if is_abandoned else (socket.protocol.close_code or 1006, None)
+            if is_abandoned:
+                return *self._abandoned.result(), 0
+            code = socket.protocol.close_code or 1006
+            words = (socket.protocol.close_reason or "").split() if code == 4029 else []
+            return code, None, named_delay(words[-2] if words[-1:] == ["s"] else "")
         finally:
             for task in (receiving, *others):
                 task.cancel()

@@ -57,3 +57,9 @@ def advice(code: int) -> Advice:
     is_refusal = code in (1002, 1003) or 1007 <= code <= 1010
     is_final = code == 1000 or 3000 <= code < 4000 or 4400 <= code < 5000
     return "never" if is_refusal or is_final else "later"
+
+
+def named_delay(seconds: str) -> float:
+    """The delay that a server names, in `Retry-After` or in the reason of 4029: an hour at most. A date is not read, as clocks
+    differ."""
+    return min(float(seconds), 3600) if seconds.isascii() and seconds.isdigit() else 0
