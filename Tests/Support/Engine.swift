@@ -46,8 +46,15 @@ package final class Engine: Sendable {
     _ = unsafe waitpid(process, &status, 0)
   }
 
-  /// The process stops, or goes on.
-  package func stop(_ isStopped: Bool) { kill(process, isStopped ? SIGSTOP : SIGCONT) }
+  /// The process stops, or goes on; it has when this returns.
+  package func stop(_ isStopped: Bool) {
+    kill(process, isStopped ? SIGSTOP : SIGCONT)
+    guard isStopped else { return }
+    // On a busy machine its threads may go on for a while.
+    var status: Int32 = 0
+    // The process is ours, and the pointer is used during the call.
+    _ = unsafe waitpid(process, &status, WUNTRACED)
+  }
 
   private static func write(_ text: String, to path: String) throws {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
