@@ -10,6 +10,12 @@ package final class TestServer: Sendable {
   package let server: Server
   package let port: UInt16
 
+  /// Once, before the first.
+  private static let isDescriptorLimitRaised: Bool = {
+    raiseDescriptorLimit()
+    return true
+  }()
+
   /// Starts a server of a store; two loops unless told otherwise, so that hand-over between loops is tested always.
   ///
   /// - Parameter hosts: the names it answers to, where `live` has none: any, so that a test can call it as it likes.
@@ -19,6 +25,7 @@ package final class TestServer: Sendable {
     authenticator: Authenticator? = nil, facts: ServerFacts = ServerFacts(), cluster: (any ClusterNode)? = nil,
     observer: (@Sendable (ServerEvent) -> Void)? = nil
   ) throws {
+    precondition(Self.isDescriptorLimitRaised)
     self.store = store
     var live = live
     if live.hosts.isEmpty { live.hosts = hosts }

@@ -8,7 +8,6 @@ import Testing
 struct ConnectionLifeTests {
   @Test func `a second round of 500 idle connections adds no descriptor`() async {
     await #expect(processExitsWith: .success) {
-      raiseDescriptorLimit()
       let test = try TestServer()
       func round() throws {
         var clients: [RawClient] = []

@@ -18,11 +18,3 @@ func awaitDescriptors(atMost limit: Int) throws {
     sched_yield()
   }
 }
-
-/// As many descriptors as the system lets this process have.
-func raiseDescriptorLimit() {
-  var limit = rlimit()
-  guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-  limit.rlim_cur = limit.rlim_max
-  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-}

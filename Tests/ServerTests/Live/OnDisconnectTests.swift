@@ -134,7 +134,6 @@ struct OnDisconnectTests {
 
   @Test func `a thousand that end at once are each told once`() throws {
     let count = 1000
-    raiseDescriptorLimit()
     var clients: [LiveClient] = []
     for index in 0..<count {
       let client = try LiveClient(server)
