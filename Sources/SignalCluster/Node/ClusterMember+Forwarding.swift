@@ -14,12 +14,17 @@ extension ClusterMember {
       return shared.commands
     }
     for (command, answer) in commands {
+      if command.isBarrier {
+        barrierAnswers.append(answer)
+        continue
+      }
       let holder = command.endedHolder
       if let holder { presence.ended(holder) }
       // Nobody waits for the end of a connection, and it has to be known, however long that takes.
       let end = holder == nil ? now + configuration.writeTimeout : .max
       if !forwarding.add(command.bytes, until: end, answer) { answer(.noLeader) }
     }
+    if !isBarrierOpen, !barrierAnswers.isEmpty { openBarrier(at: now, on: loop) }
     forwarding.expire(at: now)
     if isLeading {
       for message in forwarding.messages(term: machine.position.term, at: now) { serve(message[...], on: loop) }
@@ -29,6 +34,19 @@ extension ClusterMember {
         log.request(message, to: leader, isReply: false, on: loop)
       }
     }
+  }
+
+  /// Asks for everything that was written before, for all who wait; those who come later wait for the next time.
+  private func openBarrier(at now: UInt64, on loop: isolated EventLoop) {
+    isBarrierOpen = true
+    let (answers, home) = (barrierAnswers, loop)
+    barrierAnswers = []
+    @Sendable func answer(_ outcome: ForwardedOutcome) {
+      for answer in answers { answer(outcome) }
+      home.submit { [self] _ in isBarrierOpen = false }
+    }
+    let end = now + configuration.writeTimeout
+    if !forwarding.add(ForwardedCommand.barrier.bytes, until: end, answer) { answer(.noLeader) }
   }
 
   /// Ends what clients of nodes hold that have not been heard of for too long, and does what they have registered for that.

@@ -20,8 +20,9 @@ struct SnapshotWork {
   var nextLook: UInt64 = 0
   /// The newest that is complete, as far as that is known.
   var newest: UInt64 = 0
-  /// Bytes of records that were read behind it.
+  /// Bytes of records that were read behind it, and how many of these have no entries.
   var bytes = 0
+  var empty: UInt64 = 0
   /// What has to be in the one that is to be loaded; nil while none is needed.
   private(set) var needed: UInt64?
   /// Up to where the log was shortened by this node.
@@ -92,7 +93,7 @@ extension ClusterMember {
   ) {
     snapshots.nextLook = now + configuration.times.snapshots
     if let newest = complete.last?.sequence, newest > snapshots.newest {
-      (snapshots.newest, snapshots.bytes) = (newest, 0)
+      (snapshots.newest, snapshots.bytes, snapshots.empty) = (newest, 0, 0)
     }
     if let needed = snapshots.needed {
       snapshots.nextLook = now + SnapshotWork.pause
@@ -105,7 +106,7 @@ extension ClusterMember {
     }
     if isLeading { shorten(complete, incomplete, on: loop) }
     if isSnapshotDue(at: now), let replica = committedReplica {
-      snapshots.bytes = 0
+      (snapshots.bytes, snapshots.empty) = (0, 0)
       write(SnapshotWriter(replica, at: machine.position, session: session, key: machine.key), on: loop)
     }
   }
@@ -117,7 +118,8 @@ extension ClusterMember {
   }
 
   private func isSnapshotDue(at now: UInt64) -> Bool {
-    let records = machine.position.sequence - min(machine.position.sequence, snapshots.newest)
+    let behind = machine.position.sequence - min(machine.position.sequence, snapshots.newest)
+    let records = behind - min(behind, snapshots.empty)
     let isMuch = records >= configuration.snapshotRecords || snapshots.bytes >= configuration.snapshotBytes
     guard isMuch, store != nil else { return false }
     let leader = isLeading ? configuration.node : machine.position.leader
@@ -167,6 +169,7 @@ extension ClusterMember {
     snapshots.loaded()
     snapshots.newest = max(snapshots.newest, name.sequence)
     self.replica = replica
+    applied = position.entries
     observer(.snapshotLoaded(sequence: name.sequence))
     machine.load(position, at: now)
     perform(at: now, on: loop)

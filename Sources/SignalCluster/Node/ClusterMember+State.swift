@@ -61,11 +61,13 @@ extension ClusterMember {
         replica.apply(made)
       }
     }
+    applied += UInt64(entries.count)
+    if entries.isEmpty { snapshots.empty += 1 }
     forwarding.answer(entries: appliedEntries)
   }
 
-  /// How many entries of the log have been applied here.
-  var appliedEntries: UInt64 { isSettling ? 0 : machine.position.entries }
+  /// How many entries of the log can be seen here.
+  var appliedEntries: UInt64 { isSettling ? 0 : applied }
 
   /// Another node leads, or an earlier process of this one did.
   func follow(_ head: ClaimHead, at now: UInt64, on loop: isolated EventLoop) {
@@ -152,7 +154,7 @@ extension ClusterMember {
     take(head.epoch)
     openStore()
     guard let store else { return }
-    leadBase = machine.position.entries
+    leadBase = applied
     committed = store.replica
     forgetProposals()
     serving = Serving()
@@ -203,9 +205,11 @@ extension ClusterMember {
   }
 
   /// Proposes a record without entries for those who only want to know that this node still leads, unless another record
-  /// tells them soon.
+  /// tells them soon; one at a time, so that writes do not wait for it.
   func proposeBarriers(at now: UInt64, on loop: isolated EventLoop) {
-    guard isLeading, !barriers.isEmpty, readyIndex == ready.count, machine.canPropose else { return }
+    guard isLeading, !barriers.isEmpty, readyIndex == ready.count, machine.canPropose, machine.isIdle else { return }
+    // Who waits is answered by the next one who decides.
+    if isEnding || stepDownEnd != nil { return }
     propose([], at: now, on: loop)
   }
 
@@ -245,6 +249,8 @@ extension ClusterMember {
     snapshots.bytes += record.bytes.count
     lastProgress = loop.milliseconds
     let count = record.counts.entries
+    applied += UInt64(count)
+    if count == 0 { snapshots.empty += 1 }
     note(count)
     for item in proposed.prefix(count) {
       committed?.apply(item.record)
@@ -256,7 +262,7 @@ extension ClusterMember {
     sink.announced(store.lastAnnounced)
     if !proposedBarriers.isEmpty {
       for head in proposedBarriers.removeFirst() {
-        answered(head, ForwardedAnswer(message: []), entries: machine.position.entries, on: loop)
+        answered(head, ForwardedAnswer(message: []), entries: applied, on: loop)
       }
     }
     forwarding.answer(entries: appliedEntries)

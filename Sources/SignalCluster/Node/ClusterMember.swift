@@ -38,6 +38,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var replica: Replica
   /// What is committed, while this node leads: the store is ahead of it.
   var committed: Replica?
+  /// Entries of the log that have been applied: records are judged before those before them are.
+  var applied: UInt64 = 0
   /// Entries of the log before this node began to lead.
   var leadBase: UInt64 = 0
   /// Records of the store that have been proposed and are not committed, and those that have not been proposed.
@@ -50,6 +52,9 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   /// of the records in flight.
   var barriers: [MessageHead] = []
   var proposedBarriers: [[MessageHead]] = []
+  /// Clients of this node that wait for a barrier, and whether one is under way, for those who came before it.
+  var barrierAnswers: [@Sendable (ForwardedOutcome) -> Void] = []
+  var isBarrierOpen = false
   var commits = DurationCounts()
   var batches = 0
   var batchEntries = 0

@@ -96,12 +96,6 @@ extension LiveAPI {
     // answer.
     let isWebSocket = (head.wantsUpgrade || head.has(.secWebSocketKey)) && head.knownMethod == .get
     let query = try Query(head, Self.subscriptionParameters + (isWebSocket ? ["batch", "ticket"] : ["ticket"]))
-    var caller = caller
-    caller.identity = try identity(byTicket: query, head, from: caller.peer, orElse: caller.identity, on: loop)
-    let mustIdentify =
-      caller.identity == nil && service.isIdentityRequired && caller.peer?.isAdministrator != true
-    if mustIdentify, !isWebSocket { throw .problem(.unauthenticated) }
-    let isBatched = isWebSocket ? try query.bool("batch") ?? false : false
     var resumption: Cursor?
     if !isWebSocket, let field = try parsing({ () throws(HTTPParseError) in try head.single(.lastEventID) }) {
       guard let cursor = field.withSpan({ Cursor($0) }) else {
@@ -110,11 +104,18 @@ extension LiveAPI {
       resumption = cursor
     }
     let requested = try requestedSubscription(query, resumption)
+    // Before the ticket, which is good for once only.
     if case .events(let request) = requested,
       let wait = try awaitState(query, since: request.since, responder, on: loop)
     {
       return wait
     }
+    var caller = caller
+    caller.identity = try identity(byTicket: query, head, from: caller.peer, orElse: caller.identity, on: loop)
+    let mustIdentify =
+      caller.identity == nil && service.isIdentityRequired && caller.peer?.isAdministrator != true
+    if mustIdentify, !isWebSocket { throw .problem(.unauthenticated) }
+    let isBatched = isWebSocket ? try query.bool("batch") ?? false : false
     // Whoever has not said yet who is there may not see what somebody known may.
     let first = try problem { () throws(Problem) in
       mustIdentify

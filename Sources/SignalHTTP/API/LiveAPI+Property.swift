@@ -11,8 +11,10 @@ extension LiveAPI {
     as caller: Caller, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     let query = try Query(head, Self.propertyParameters)
-    if !query.isEmpty, let wait = try awaitState(query, since: try query.cursor("since"), responder, on: loop) {
-      return wait
+    if query.has("at") || query.has("fresh") || (query.has("since") && service.cluster != nil) {
+      // Only who may read waits.
+      _ = try read(encoded, as: caller)
+      if let wait = try awaitState(query, since: try query.cursor("since"), responder, on: loop) { return wait }
     }
     if query.has("since") || query.has("wait") || query.has("until") {
       guard !query.has("watchers") else {

@@ -75,6 +75,8 @@ extension LiveSession {
       }
       break
     }
+    // What goes on from a cursor begins before anything that follows.
+    if case .awaiting? = forwarded.entries.first?.stage { return }
     for index in forwarded.entries.indices.dropFirst() {
       if case .waiting = forwarded.entries[index].stage, !forward(index, on: loop) { break }
     }

@@ -29,8 +29,6 @@ struct Query {
     }
   }
 
-  var isEmpty: Bool { items.isEmpty }
-
   /// The decoded parameter; nil when it is missing.
   func text(_ name: String) -> String? { items.first { $0.name == name }?.value }
 

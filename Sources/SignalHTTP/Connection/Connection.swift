@@ -149,6 +149,7 @@ final class Connection: LoopMember {
 
   /// Serves, and notes how long that took.
   private func serveTimed(on loop: isolated EventLoop) {
+    if loop.hasSentEnough { return proceedLater(on: loop) }
     let wasNew = isNew
     let begin = load.isSuspect ? threadNanoseconds() : nil
     serve(on: loop)
@@ -448,11 +449,18 @@ final class Connection: LoopMember {
       if isFull { loop.counters.add(.droppedAfterSendTimeout) }
       return abort(on: loop)
     }
-    session.deadlineReached(self, on: loop)
+    serveWaiting(on: loop)
+    if state == .open { session.deadlineReached(self, on: loop) }
   }
 
   func drain(on loop: isolated EventLoop) {
+    serveWaiting(on: loop)
     if state == .open { session.drain(self, on: loop) }
+  }
+
+  /// Serves what has come and waits in the line of those whose requests take long, before time is up for it.
+  private func serveWaiting(on loop: isolated EventLoop) {
+    if state == .open, willProceed, isReadable, load.isHeavy { serve(on: loop) }
   }
 
   // MARK: End

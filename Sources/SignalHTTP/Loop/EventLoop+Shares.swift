@@ -13,7 +13,8 @@ extension EventLoop {
     // Those who ask again meanwhile are behind these.
     let waiting = heavy.count
     var served = 0
-    while served < waiting, !shares.putsOffLine {
+    // One in any case, so that those who may be heavy do not keep those out who are.
+    while served < waiting, served == 0 ? !shares.isResting : !shares.putsOffLine {
       heavy[served].proceed(on: self)
       served += 1
     }

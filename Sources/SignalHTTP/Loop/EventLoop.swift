@@ -176,7 +176,7 @@ public actor EventLoop {
       let again = toProceed
       let hasWork = !again.isEmpty || !dirty.isEmpty || !unflushed.isEmpty || !passing.isEmpty || hasWorkLeft
       hasWorkLeft = false
-      let pause: Int32 = hasWork ? 0 : heavy.isEmpty ? Self.idleMilliseconds : shares.isResting ? 1 : 0
+      let pause: Int32 = hasWork ? 0 : heavy.isEmpty ? Self.idleMilliseconds : shares.restLeft < 1_000_000 ? 0 : 1
       // Other runnable threads get the processor first; by the time it is ours again, more events have gathered:
       // sleeping for one event at a time costs two thread switches and a wake-up for each.
       if !hasWork { sched_yield() }

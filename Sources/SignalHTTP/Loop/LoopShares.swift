@@ -66,10 +66,12 @@ struct LoopShares {
   }
 
   /// Whether others come first at present.
-  var isResting: Bool {
-    guard mark < rest.upperBound else { return false }
-    let unusedSince = max(rest.lowerBound, lastLight ?? 0)
-    return mark < unusedSince + UInt64(rest.count) / Self.unusedPart
+  var isResting: Bool { restLeft > 0 }
+
+  /// How long others still come first, unless one of them comes meanwhile.
+  var restLeft: UInt64 {
+    let end = min(rest.upperBound, max(rest.lowerBound, lastLight ?? 0) + UInt64(rest.count) / Self.unusedPart)
+    return end > mark ? end - mark : 0
   }
 
   /// A connection has been served, since ``mark``.

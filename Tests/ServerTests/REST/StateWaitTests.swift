@@ -15,9 +15,11 @@ struct StateWaitTests {
     let status = ClusterStatus()
 
     func forward(_ command: ForwardedCommand, _ answer: @escaping @Sendable (ForwardedOutcome) -> Void) {
-      #expect(command.isBarrier)
       open.withLock { $0.append(answer) }
     }
+
+    /// How many commands are open.
+    var count: Int { open.withLock { $0.count } }
 
     /// Waits for a command, and answers it.
     func answer(_ outcome: ForwardedOutcome) throws {
@@ -100,8 +102,10 @@ struct StateWaitTests {
     try socket.send(#"{"id":1,"type":"subscribe","match":"**","since":"e.3"}"#)
     try socket.send(#"{"id":2,"type":"ping"}"#)
     try socket.send(#"{"id":3,"type":"get","path":"a"}"#)
+    try socket.send(#"{"id":4,"type":"set","path":"b","value":1}"#)
     try server.store.set("a", "2")
     #expect(try socket.next(within: .milliseconds(100)) == nil)
+    #expect(node.count == 0, "what is behind it is not sent before it begins")
     try server.store.set("a", "3")
     let messages = try socket.next { $0.int("id") == 3 }
     #expect(messages.compactMap { $0.int("id") } == [1, 2, 3], "in their order")
