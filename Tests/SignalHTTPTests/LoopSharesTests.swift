@@ -92,10 +92,23 @@ import Testing
     for _ in 0..<3 {
       #expect(!shares.putsOffLine)
       serveHeavy(1500)
+      shares.servedInLine()
     }
     #expect(shares.putsOffLine)
     turn()
     #expect(!shares.putsOffLine)
+  }
+
+  @Test mutating func `those who may be heavy do not keep the line waiting for ever`() {
+    turn()
+    shares.servedInLine()
+    for _ in 0..<10 {
+      turn()
+      serveLight(5000)
+      #expect(shares.putsOffLine == (time < 1_000_000_000 + LoopShares.lineWait))
+    }
+    shares.servedInLine()
+    #expect(shares.putsOffLine)
   }
 
   @Test mutating func `the others come first for as long as a heavy one took`() {

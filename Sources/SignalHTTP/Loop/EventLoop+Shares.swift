@@ -13,9 +13,9 @@ extension EventLoop {
     // Those who ask again meanwhile are behind these.
     let waiting = heavy.count
     var served = 0
-    // One in any case, so that those who may be heavy do not keep those out who are.
-    while served < waiting, served == 0 ? !shares.isResting : !shares.putsOffLine {
+    while served < waiting, !shares.putsOffLine {
       heavy[served].proceed(on: self)
+      shares.servedInLine()
       served += 1
     }
     // The loop may have been stopped.

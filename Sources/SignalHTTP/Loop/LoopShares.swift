@@ -20,6 +20,8 @@ struct LoopShares {
   static let turnLimit: UInt64 = 4_000_000
   /// How long a connection that is not heavy counts as present after it was served.
   static let presence: UInt64 = 50_000_000
+  /// How long long pieces of others may keep the line from being served.
+  static let lineWait: UInt64 = 50_000_000
   /// The part of their time that the others may leave unused, in front of which they lose the rest.
   static let unusedPart: UInt64 = 4
 
@@ -45,6 +47,8 @@ struct LoopShares {
   private var taken: UInt64 = 0
   /// When a connection that is not heavy was served last; nil before the first.
   private var lastLight: UInt64?
+  /// When one of the line was served last.
+  private var lastOfLine: UInt64 = 0
   /// The time in which others come first.
   private var rest: Range<UInt64> = 0..<0
 
@@ -60,10 +64,11 @@ struct LoopShares {
   /// Whether a connection waits in the line of the heavy ones, when something has come for it.
   func putsInLine(_ load: Load) -> Bool { load.isHeavy || load.isSuspect && taken >= Self.turnLimit }
 
-  /// Whether the first in the line has to wait for another turn.
-  var putsOffLine: Bool {
-    taken >= Self.turnLimit || isResting
-  }
+  /// Whether the first in the line has to wait for another turn; not for ever because of those who may be heavy.
+  var putsOffLine: Bool { isResting || (taken >= Self.turnLimit && mark < lastOfLine + Self.lineWait) }
+
+  /// One that waited in the line has been served.
+  mutating func servedInLine() { lastOfLine = mark }
 
   /// Whether others come first at present.
   var isResting: Bool { restLeft > 0 }
