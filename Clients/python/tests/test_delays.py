@@ -11,7 +11,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Response
 
 from signal_client import connect
-from signal_client.wire import named_delay
+from signal_client.wire import delay_in_reason, named_delay
 
 
 @pytest.mark.parametrize("text, seconds", [
@@ -19,6 +19,12 @@ from signal_client.wire import named_delay
     ("Fri, 31 Dec 1999 23:59:59 GMT", 0)])
 def test_sensible(text, seconds):
     assert named_delay(text) == seconds
+
+
+@pytest.mark.parametrize("reason, seconds", [
+    ("too much, connect again in 30 s", 30), ("in 5 s", 5), ("5 s", 0), ("s", 0), ("", 0), ("in 5", 0), ("in five s", 0)])
+def test_reasons(reason, seconds):
+    assert delay_in_reason(reason) == seconds
 
 
 async def times(on_connection, process_request=None):

@@ -21,7 +21,7 @@ from websockets.typing import Subprotocol
 from .errors import SignalError, failure
 from .feeds import Cancel, Group, Listener, Listeners, Property, Watch, invoke
 from .fold import Entry, Subscription
-from .wire import Pending, Written, address, advice, named_delay
+from .wire import Pending, Written, address, advice, delay_in_reason, named_delay
 
 State = Literal["connecting", "live", "stale", "closed"]
 Token = str | Callable[[], str | Awaitable[str]]
@@ -384,8 +384,7 @@ class Client:
             if is_abandoned:
                 return *self._abandoned.result(), 0
             code = socket.protocol.close_code or 1006
-            words = (socket.protocol.close_reason or "").split() if code == 4029 else []
-            return code, None, named_delay(words[-2] if words[-1:] == ["s"] else "")
+            return code, None, delay_in_reason(socket.protocol.close_reason or "") if code == 4029 else 0
         finally:
             for task in (receiving, *others):
                 task.cancel()

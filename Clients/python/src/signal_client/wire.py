@@ -60,6 +60,11 @@ def advice(code: int) -> Advice:
 
 
 def named_delay(seconds: str) -> float:
-    """The delay that a server names, in `Retry-After` or in the reason of 4029: an hour at most. A date is not read, as clocks
-    differ."""
+    """The delay that a server names, as in `Retry-After`: an hour at most. A date is not read, as clocks differ."""
     return min(float(seconds), 3600) if seconds.isascii() and seconds.isdigit() else 0
+
+
+def delay_in_reason(reason: str) -> float:
+    """The delay in the reason of 4029: `too much, connect again in 30 s`."""
+    words = reason.split()
+    return named_delay(words[-2]) if len(words) > 2 and words[-3] == "in" and words[-1] == "s" else 0
