@@ -25,6 +25,7 @@ final class CursorWaits: TurnParticipant {
 
   private let store: PropertyStore
   private let awaited: AwaitedRevision
+  /// In the order of their deadlines, as all wait equally long.
   private var entries: [Entry] = []
   private var feed: Subscription?
 
@@ -45,7 +46,7 @@ final class CursorWaits: TurnParticipant {
   func add(_ waiter: any CursorWaiter, until cursor: Cursor, on loop: isolated EventLoop) {
     let deadline = loop.now + Self.patience.nanosecondsClamped
     entries.append(Entry(waiter: waiter, revision: store.present(cursor).revision, deadline: deadline))
-    awaited.first = entries.lazy.map(\.revision.number).min() ?? .max
+    awaited.first = min(awaited.first, store.present(cursor).revision.number)
     if feed == nil { feed = store.changes.subscribe { [awaited] commit in awaited.reach(commit.revision.number) } }
     loop.takePart(self)
     // What came before it was observed is seen in the next turn.
@@ -58,16 +59,17 @@ final class CursorWaits: TurnParticipant {
 
   func turnEnds(on loop: isolated EventLoop) -> Bool {
     let revision = store.revision
-    let done = entries.filter { $0.revision <= revision || $0.deadline <= loop.now }
-    if !done.isEmpty {
+    if let first = entries.first, revision.number >= awaited.first || first.deadline <= loop.now {
+      let done = entries.filter { $0.revision <= revision || $0.deadline <= loop.now }
       entries.removeAll { $0.revision <= revision || $0.deadline <= loop.now }
       for entry in done { entry.waiter.waitIsOver(on: loop) }
+      awaited.first = entries.lazy.map(\.revision.number).min() ?? .max
     }
-    awaited.first = entries.lazy.map(\.revision.number).min() ?? .max
-    if let next = entries.lazy.map(\.deadline).min() {
-      loop.needTurn(at: next)
+    if let first = entries.first {
+      loop.needTurn(at: first.deadline)
       return true
     }
+    awaited.first = .max
     feed?.cancel()
     feed = nil
     return false

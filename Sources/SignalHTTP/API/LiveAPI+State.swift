@@ -35,7 +35,8 @@ extension LiveAPI {
     _ query: Query, since: Cursor? = nil, _ responder: HTTPResponder, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition? {
     let at = try query.cursor("at")
-    if try query.bool("fresh") == true, !responder.isRetry, let cluster = service.cluster {
+    let cluster = responder.isRetry ? nil : service.cluster
+    if try query.bool("fresh") == true, let cluster {
       awaitEverything(of: cluster, responder)
       return .later
     }
@@ -44,13 +45,11 @@ extension LiveAPI {
         throw .problem(Problem(.badCursor, "The cursor \(at) is of another history than that of this server."))
       }
       guard service.cursors.isAhead(at) else { return nil }
-      guard service.cluster != nil, !responder.isRetry else {
+      guard cluster != nil else {
         throw .problem(Problem(.notReached, "This server has not got to the cursor \(at) yet."))
       }
     }
-    guard let cursor = at ?? since, service.cluster != nil, !responder.isRetry, service.cursors.isAhead(cursor) else {
-      return nil
-    }
+    guard cluster != nil, let cursor = at ?? since, service.cursors.isAhead(cursor) else { return nil }
     let wait = CursorWait(service.cursors, responder)
     service.cursors.add(wait, until: cursor, on: loop)
     return .wait(wait, atMost: CursorWaits.patience)

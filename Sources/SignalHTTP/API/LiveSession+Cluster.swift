@@ -122,7 +122,7 @@ extension LiveSession {
 
   /// Forgets what has not been executed: the connection has ended.
   func abandonQueue() {
-    service.cursors.remove(self)
+    if case .awaiting? = forwarded.entries.first?.stage { service.cursors.remove(self) }
     forwarded = ForwardedQueue()
   }
 

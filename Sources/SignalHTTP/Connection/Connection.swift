@@ -449,19 +449,21 @@ final class Connection: LoopMember {
       if isFull { loop.counters.add(.droppedAfterSendTimeout) }
       return abort(on: loop)
     }
-    serveWaiting(on: loop)
-    if state == .open { session.deadlineReached(self, on: loop) }
+    // What has come is not late because it waits in the line; it is served soon, which sets another deadline.
+    if hasInputInLine { return loop.setDeadline(loop.now + Self.lineDelay, of: id) }
+    session.deadlineReached(self, on: loop)
   }
 
   func drain(on loop: isolated EventLoop) {
-    serveWaiting(on: loop)
+    if state == .open, hasInputInLine { serve(on: loop) }
     if state == .open { session.drain(self, on: loop) }
   }
 
-  /// Serves what has come and waits in the line of those whose requests take long, before time is up for it.
-  private func serveWaiting(on loop: isolated EventLoop) {
-    if state == .open, willProceed, isReadable, load.isHeavy { serve(on: loop) }
-  }
+  /// Whether something has come that waits in the line of those whose requests take long.
+  private var hasInputInLine: Bool { willProceed && isReadable && load.isHeavy && session.takesInput }
+
+  /// How long a deadline is put off while its connection waits in the line, in nanoseconds.
+  private static let lineDelay: UInt64 = 1_000_000_000
 
   // MARK: End
 

@@ -42,7 +42,7 @@ struct LoopShares {
   }
 
   /// When the last piece of work had ended, or what was before the next one.
-  private(set) var mark: UInt64 = 0
+  private var mark: UInt64 = 0
   /// What heavy connections, and long pieces of others, have taken in this turn.
   private var taken: UInt64 = 0
   /// When a connection that is not heavy was served last; nil before the first.
