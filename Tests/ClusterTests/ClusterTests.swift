@@ -77,7 +77,6 @@ struct ClusterTests {
     #expect(try client.request("PUT", "/properties/t", body: "{").status == 400)
     #expect(try client.request("PUT", "/timers/tea", body: #"{"after":"1h"}"#).status == 201)
     #expect(try client.request("GET", "/timers/tea").status == 200)
-    #expect(try client.request("GET", "/properties/t?watchers=true").text.contains("not_in_cluster"))
     let live = try LiveClient(follower.server)
     try live.send(#"{"id":1,"type":"set","path":"w","value":1}"#)
     try live.send(#"{"id":2,"type":"get","path":"w"}"#)
@@ -87,6 +86,48 @@ struct ClusterTests {
     #expect(replies.map { $0.int("id") } == [1, 2, 3, 4])
     #expect(replies.map(\.type) == ["ok", "ok", "error", "ok"])
     #expect(leader.store.cursor == follower.store.cursor)
+  }
+
+  @Test func `who watches is known at every node, and to those who ask for demand`() throws {
+    let engine = try Engine()
+    var nodes = try nodes(engine, "a", "b", "c")
+    let leader = try leader(of: nodes)
+    #expect(try leader.server.connect().request("PUT", "/properties/k/x", body: "1").status == 201)
+    let clients = try nodes.map { try LiveClient($0.server) }
+    for client in clients { _ = try client.subscribe(#""match":["k/*","k/x"]"#) }
+    let single = try LiveClient(nodes[0].server)
+    _ = try single.subscribe(#""match":"k/x""#)
+    try eventually("all have it") { nodes.allSatisfy { $0.store.get("k/x") != nil } }
+    // The first who asks waits for the answers of the others.
+    for node in nodes {
+      let asked = try node.server.connect().request("GET", "/properties/k/x?watchers=true")
+      #expect(asked.status == 200 && asked.value("Signal-Watchers") == "4")
+      let live = try LiveClient(node.server)
+      try live.send(#"{"id":1,"type":"get","path":"k/x","watchers":true}"#)
+      try live.send(#"{"id":2,"type":"ping"}"#)
+      let replies = try live.next(2)
+      #expect(replies.map { $0.int("id") } == [1, 2] && replies[0].int("watchers") == 4)
+      try live.send(#"{"id":3,"type":"get","path":"nothing","watchers":true}"#)
+      #expect(try live.next().text.contains(#""code":"not_found""#))
+    }
+    let provider = try LiveClient(nodes[1].server)
+    _ = try provider.subscribe(#""demand":["k/**"]"#)
+    let elsewhere = try #require(nodes.firstIndex { $0 !== leader && $0 !== nodes[1] })
+    let late = try LiveClient(nodes[elsewhere].server)
+    _ = try late.subscribe(#""match":"k/late""#)
+    _ = try provider.next { $0.string("match") == "k/late" && $0.raw("watched") == "true" }
+    _ = try late.ask(#"{"id":9,"type":"unsubscribe","subscription":1}"#)
+    _ = try provider.next { $0.string("match") == "k/late" && $0.raw("watched") == "false" }
+    _ = try late.subscribe(#""match":"k/late""#)
+    _ = try provider.next { $0.string("match") == "k/late" && $0.raw("watched") == "true" }
+    // What a node has told is forgotten once it is gone, and comes back with it.
+    nodes[elsewhere].member.cutOff()
+    _ = try provider.next { $0.string("match") == "k/late" && $0.raw("watched") == "false" }
+    nodes[elsewhere].member.reconnect()
+    _ = try provider.next { $0.string("match") == "k/late" && $0.raw("watched") == "true" }
+    let refused = try nodes[0].server.connect().request("GET", "/properties/k/x?watchers=true&fresh=true")
+    #expect(refused.status == 400 && refused.code == "bad_query")
+    nodes.removeAll()
   }
 
   @Test func `reads get the state that they ask for`() throws {

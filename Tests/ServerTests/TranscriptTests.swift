@@ -107,7 +107,7 @@ import Testing
       .forbidden, .invalidValue,
       .diskFull, .readOnly, .storageFailed, .storageSlow, .historyBusy, .historyFailed,
       // Of a cluster: ClusterTests.
-      .noLeader, .noAnswer, .notInCluster,
+      .noLeader, .noAnswer,
     ]
     let bodies = steps.compactMap { step in if case .answer(_, _, let body) = step { body } else { nil } }
     let shown = (told + bodies).flatMap { $0.matches(of: /"code":"([a-z_]+)"/).map { String($0.1) } }

@@ -127,7 +127,7 @@ struct EntryReader {
   /// Numbers are below it, so that adding to one cannot overflow.
   private static let numberLimit: UInt64 = 1 << 62
   private static let secondsLimit: Int64 = 1_000_000 * 366 * 86_400
-  private static let paths = PathLimits(depth: .max, segmentBytes: .max, bytes: .max)
+  static let paths = PathLimits(depth: .max, segmentBytes: .max, bytes: .max)
 
   func member(_ name: String) -> JSONTree.Node? { tree.member(name, of: tree.root) }
 

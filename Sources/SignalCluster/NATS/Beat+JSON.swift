@@ -21,6 +21,14 @@ extension Beat {
     text.appendJSON(revision.number)
     text.append(literal: #","holders":"#)
     text.appendJSON(holders)
+    if demand > 0 {
+      text.append(literal: #","demand":"#)
+      text.appendJSON(demand)
+    }
+    if told > 0 {
+      text.append(literal: #","told":"#)
+      text.appendJSON(told)
+    }
     text.append(literal: #","time":"#)
     text.append(contentsOf: String(time.milliseconds).utf8)
     text.append(literal: #","v":"#)
@@ -43,7 +51,7 @@ extension Beat {
     else { return nil }
     self.init(
       node: node, session: session, term: term, isLeading: flag("leads"), isResigning: flag("resigns"),
-      sequence: sequence, revision: Revision(revision), holders: number("holders") ?? 0,
+      sequence: sequence, revision: Revision(revision), holders: number("holders") ?? 0, demand: number("demand") ?? 0, told: number("told") ?? 0,
       time: Timestamp(milliseconds: time), version: version)
   }
 }

@@ -34,9 +34,10 @@ package protocol ClusterLogOwner: AnyObject {
   func received(_ message: [UInt8], isReply: Bool, on loop: isolated EventLoop)
 }
 
-/// What the owner of a log is told of snapshots; called on its loop.
+/// What the owner of a log is told of snapshots, and of what is watched elsewhere; called on its loop.
 protocol SnapshotOwner: AnyObject {
   func received(_ answer: SnapshotAnswer, on loop: isolated EventLoop)
+  func received(_ message: DemandMessage, on loop: isolated EventLoop)
 }
 
 /// A log in a stream of NATS JetStream.
@@ -68,6 +69,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   private var client: NATSClient!
   private var live: UInt64 = 0
   private var beats: UInt64 = 0
+  private var demand: UInt64 = 0
   private var requests: UInt64 = 0
   private var replies: UInt64 = 0
   private var isOpen = false
@@ -89,6 +91,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
     snapshots = JetStreamSnapshots(stream, client, inbox: inbox)
     _ = client.subscribe(inbox + ".*")
     beats = client.subscribe(stream.beats)
+    demand = client.subscribe(stream.demand)
     requests = client.subscribe(stream.requests(to: node))
     replies = client.subscribe(stream.replies(to: node))
   }
@@ -171,6 +174,9 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
 
   package func publish(_ beat: Beat, on loop: isolated EventLoop) { client.publish(stream.beats, beat.bytes) }
 
+  /// Tells all nodes what is watched at this one.
+  func publish(_ message: DemandMessage) { client.publish(stream.demand, message.bytes) }
+
   package func request(_ message: [UInt8], to node: String, isReply: Bool, on loop: isolated EventLoop) {
     client.publish(isReply ? stream.replies(to: node) : stream.requests(to: node), message)
   }
@@ -184,6 +190,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
         owner?.received(message.payload, sequence: sequence, on: loop)
       }
     case beats: if let beat = Beat(message.payload) { owner?.received(beat, on: loop) }
+    case demand: if let told = DemandMessage(message.payload) { owner?.received(told, on: loop) }
     case requests: owner?.received(message.payload, isReply: false, on: loop)
     case replies: owner?.received(message.payload, isReply: true, on: loop)
     default: answered(message, on: loop)

@@ -29,6 +29,8 @@ package struct StreamConfiguration: Sendable, Equatable {
   func completeSnapshot(_ name: SnapshotName) -> String { completeSnapshots + name.text }
   /// The code of an answer that there is no such stream.
   static let noSuchStream: UInt64 = 10059
+  /// Where nodes tell what their clients watch.
+  var demand: String { "signal.\(cluster).demand" }
   func requests(to node: String) -> String { "signal.\(cluster).req.\(node)" }
   func replies(to node: String) -> String { "signal.\(cluster).rep.\(node)" }
 

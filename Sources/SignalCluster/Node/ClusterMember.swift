@@ -18,6 +18,9 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     var status = ClusterStatus()
     var commands: [(ForwardedCommand, @Sendable (ForwardedOutcome) -> Void)] = []
     var executor: (any ForwardedExecutor)?
+    var watchers: Watchers?
+    /// Clients who wait to know who watches at other nodes.
+    var watcherWaits: [@Sendable () -> Void] = []
     var store: PropertyStore?
     var whenReady: (@Sendable (PropertyStore) -> Void)?
     var isAskedToStepDown = false
@@ -82,6 +85,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   /// Who holds something, and who of them is gone.
   var presence: Presence
   var snapshots = SnapshotWork()
+  var demand: Demand
   var retryOpening: UInt64 = 0
   var isEnding = false
   /// Until when it tries to let another node lead; nil while it does not.
@@ -110,6 +114,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     sink = ClusterSink(limit: configuration.queueBytes) { home.needTurnSoon() }
     forwarding = Forwarding(name: "\(configuration.node).\(session)")
     presence = Presence(timeout: configuration.times.node)
+    demand = Demand(node: configuration.node, session: session, silence: configuration.times.node)
     sessionEpoch = identity
   }
 
@@ -155,7 +160,15 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     if isFirst { loop.needTurnSoon() }
   }
 
-  package func serve(by executor: any ForwardedExecutor) { shared.withLock { $0.executor = executor } }
+  package func serve(by executor: any ForwardedExecutor, watchers: Watchers) {
+    watchers.setComplete(false)
+    shared.withLock { ($0.executor, $0.watchers) = (executor, watchers) }
+  }
+
+  package func awaitWatchers(_ done: @escaping @Sendable () -> Void) {
+    shared.withLock { $0.watcherWaits.append(done) }
+    loop.needTurnSoon()
+  }
 
   package func stepDown() -> Bool {
     guard isLeading else { return false }
@@ -178,6 +191,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       proposeBarriers(at: now, on: loop)
       releaseGone(at: now)
       tendSnapshots(at: now, on: loop)
+      tellDemand(at: now, on: loop)
     }
     stepDownIfAsked(at: now, on: loop)
     endIfDone(at: now, on: loop)
@@ -188,7 +202,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     tell(at: now)
     let next = log.proceed(at: now, on: loop)
     return min(
-      next, isLeading ? presence.nextLook : .max, isOpen ? snapshots.deadline : .max, machine.deadline,
+      next, isLeading ? presence.nextLook : .max, isOpen ? snapshots.deadline : .max, demand.deadline, machine.deadline,
       forwarding.deadline, isOpen ? .max : retryOpening,
       isEnding || stepDownEnd != nil ? now + 20 : .max)
   }
@@ -240,6 +254,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       case .publish(var beat):
         beat.time = .now
         beat.holders = presence.own
+        demand.complete(&beat)
         log.publish(beat, on: loop)
       case .adopt(let record): adopt(record, on: loop)
       case .committed(let record): commit(record, on: loop)
@@ -268,6 +283,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     lastTrouble = nil
     // What others have said meanwhile was not heard.
     presence.begin(at: loop.milliseconds)
+    demand.begin(at: loop.milliseconds)
     self.maxRecordBytes = maxRecordBytes
     observer(.engineConnected)
     let now = loop.milliseconds
@@ -282,6 +298,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
 
   package func closed(_ reason: String, on loop: isolated EventLoop) {
     isOpen = false
+    demand.end()
     tell(.engineLost(reason))
   }
 
@@ -317,6 +334,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     heard[beat.node] = now
     presence.heard(beat.holders, at: now)
     guard isStarted, beat.session != session else { return }
+    demand.received(beat, at: now)
     machine.received(beat, at: now)
     perform(at: now, on: loop)
     if beat.isLeading, beat.term == machine.position.term {

@@ -18,6 +18,10 @@ package struct Beat: Sendable, Equatable {
   package var revision: Revision
   /// The beginning of the numbers of all holders that its process makes; 0 where it has none.
   package var holders: UInt64 = 0
+  /// Grows each time that it needs to be told anew what is watched at other nodes; 0 while it needs nothing.
+  package var demand: UInt64 = 0
+  /// How many messages its process has sent of what is watched at it.
+  package var told: UInt64 = 0
   /// Its clock.
   package var time: Timestamp
   /// The highest version of records that it reads.

@@ -14,8 +14,13 @@ package protocol ClusterNode: AnyObject, Sendable {
   /// - Parameter answer: Called once, from any thread, when this node has applied what followed from it.
   func forward(_ command: ForwardedCommand, _ answer: @escaping @Sendable (ForwardedOutcome) -> Void)
 
-  /// From now on commands of other nodes are executed by this.
-  func serve(by executor: any ForwardedExecutor)
+  /// From now on commands of other nodes are executed by this, and what clients here watch is counted by this.
+  func serve(by executor: any ForwardedExecutor, watchers: Watchers)
+
+  /// Waits until the watchers of all nodes are known, or a while; may be called from anywhere.
+  ///
+  /// - Parameter done: Called once, from any thread.
+  func awaitWatchers(_ done: @escaping @Sendable () -> Void)
 
   /// Lets another node decide, once what was decided here is confirmed; may be called from anywhere.
   ///

@@ -59,9 +59,6 @@ extension Commands {
 
   /// Refuses to tell who watches these patterns, unless that is allowed for all of their paths.
   func checkDemand(_ patterns: [PathPattern], as caller: Caller) throws(Problem) {
-    guard !isInCluster else {
-      throw Problem(.notInCluster, "The nodes of a cluster do not tell each other who watches what.")
-    }
     guard let rights = rights(of: caller), !rights.isAdministrator else { return }
     for pattern in patterns where !rights.allowsAll(.demand, pattern) {
       throw forbidden(.demand, "\(pattern)", caller)

@@ -63,15 +63,11 @@ final class Commands {
   private var filters: [FilterKey: Filter] = [:]
   private static let filterCacheLimit = 1024
 
-  /// Whether the server is one of several, so that what it knows by itself is not all there is.
-  let isInCluster: Bool
-
   init(
     _ store: PropertyStore, _ configuration: LiveConfiguration, series: (any SeriesSource)? = nil,
-    access: AccessControl = AccessControl(nil), audit: AuditQueue? = nil, isInCluster: Bool = false
+    access: AccessControl = AccessControl(nil), audit: AuditQueue? = nil
   ) {
     self.store = store
-    self.isInCluster = isInCluster
     self.audit = audit
     self.access = access
     self.configuration = configuration
@@ -80,9 +76,7 @@ final class Commands {
 
   /// Creates commands on the same store with other limits.
   convenience init(_ other: Commands, _ configuration: LiveConfiguration) {
-    self.init(
-      other.store, configuration, series: other.series, access: other.access, audit: other.audit,
-      isInCluster: other.isInCluster)
+    self.init(other.store, configuration, series: other.series, access: other.access, audit: other.audit)
   }
 
   // MARK: Reading

@@ -11,15 +11,17 @@ extension LiveAPI {
     as caller: Caller, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     let query = try Query(head, Self.propertyParameters)
+    if query.has("watchers") {
+      for name in ["since", "wait", "until", "at", "fresh"] where query.has(name) {
+        throw .problem(Problem(.badQuery, "The number of watchers is not told to one who waits: \"\(name)\"."))
+      }
+    }
     if query.has("at") || query.has("fresh") || (query.has("since") && service.cluster != nil) {
       // Only who may read waits.
       _ = try read(encoded, as: caller)
       if let wait = try awaitState(query, since: try query.cursor("since"), responder, on: loop) { return wait }
     }
     if query.has("since") || query.has("wait") || query.has("until") {
-      guard !query.has("watchers") else {
-        throw .problem(Problem(.badQuery, "The number of watchers is not told to one who waits."))
-      }
       return try awaitProperty(encoded, head, query, &response, responder, as: caller, on: loop)
     }
     let asksForWatchers = try query.bool("watchers") == true
@@ -28,6 +30,7 @@ extension LiveAPI {
     let path = if let found { found.path } else { try propertyPath(encoded) }
     if asksForWatchers {
       try problem { () throws(Problem) in try service.commands.checkDemand([PathPattern(path)], as: caller) }
+      if awaitWatchers(responder) { return .later }
       // Also when there is no such property: a provider wants to know the number before it sets the property.
       response.addCommonField("Signal-Watchers") { $0.append(decimal: service.hub.watchers.count(path)) }
     }

@@ -64,6 +64,13 @@ extension LiveAPI {
       }
     }
   }
+
+  /// Has the request handled again when it is known what is watched at other nodes; returns false when it is.
+  func awaitWatchers(_ responder: HTTPResponder) -> Bool {
+    guard let cluster = service.cluster, !service.hub.watchers.ask(), !responder.isRetry else { return false }
+    cluster.awaitWatchers { responder.loop.submit { loop in responder.retry(on: loop) } }
+    return true
+  }
 }
 
 extension Problem {

@@ -67,8 +67,7 @@ final class LiveService {
     paused = PausedSessions()
     memory = loop.memory?.budget
     commands = Commands(
-      store, configuration, series: series, access: AccessControl(configuration.policy, authenticator), audit: audit,
-      isInCluster: cluster != nil)
+      store, configuration, series: series, access: AccessControl(configuration.policy, authenticator), audit: audit)
     holdsBack = commands.holdsBack
     gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
     requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in gate?.depend(on: commands.records) }

@@ -5,7 +5,7 @@ import SignalStore
 /// Commands of a WebSocket that another node of the cluster executes, in the order in which they have come.
 ///
 ///     received ──▶ waiting for those before it ──▶ under way at another node ──▶ answered ──▶ replied
-///                                               ╰─▶ awaiting a cursor of another node ──▶ ready ──▶ executed here
+///                                               ╰─▶ awaiting what is elsewhere ──▶ ready ──▶ executed here
 ///
 /// Writes that follow each other are under way together; a command that another one has to be answered before, because it
 /// reads, waits for all of them. While nothing is in this queue and the node decides itself, commands do not come here.
@@ -15,7 +15,7 @@ struct ForwardedQueue {
     case waiting
     /// Sent to the node that decides.
     case underWay(id: Int, command: String)
-    /// A subscription that goes on from where the store has to get first.
+    /// A subscription that goes on from where the store has to get first, or a question of who watches at other nodes.
     case awaiting
     /// To be executed here.
     case ready
@@ -68,14 +68,14 @@ extension LiveSession {
         continue
       case .underWay, .awaiting: break
       case .waiting, .ready:
-        if case .waiting = first.stage, forward(0, on: loop) || awaitCursor(on: loop) { break }
+        if case .waiting = first.stage, forward(0, on: loop) || awaitOthers(on: loop) { break }
         forwarded.entries.removeFirst()
-        execute(first.message.span, on: loop)
+        execute(first.message.span, hasWaited: true, on: loop)
         continue
       }
       break
     }
-    // What goes on from a cursor begins before anything that follows.
+    // What waits is executed before anything that follows.
     if case .awaiting? = forwarded.entries.first?.stage { return }
     for index in forwarded.entries.indices.dropFirst() {
       if case .waiting = forwarded.entries[index].stage, !forward(index, on: loop) { break }
@@ -106,18 +106,41 @@ extension LiveSession {
     return true
   }
 
-  /// Lets the first command wait for the cursor from which its subscription goes on, if this node has not got there.
-  private func awaitCursor(on loop: isolated EventLoop) -> Bool {
-    let bytes = forwarded.entries[0].message
+  /// Lets the first command wait, if it needs what this node does not know yet: a subscription for the cursor from which
+  /// it goes on, and a question of who watches for the numbers of other nodes.
+  private func awaitOthers(on loop: isolated EventLoop) -> Bool {
+    let entry = forwarded.entries[0]
     guard
       let message = try? ClientMessage(
-        bytes.span, configuration: service.configuration, operationLimit: service.commands.limits.transactionOperations,
-        holder: caller.holder),
-      case .subscribe(let request) = message.command, let since = request.since, service.cursors.isAhead(since)
+        entry.message.span, configuration: service.configuration,
+        operationLimit: service.commands.limits.transactionOperations, holder: caller.holder)
     else { return false }
+    if case .subscribe(let request) = message.command, let since = request.since, service.cursors.isAhead(since) {
+      service.cursors.add(self, until: since, on: loop)
+    } else if let cluster = service.cluster, (try? needsWatchers(message.command)) == true {
+      let (reference, home, number) = (SessionReference(self), loop, entry.number)
+      cluster.awaitWatchers {
+        home.submit { loop in
+          guard let session = reference.session(on: loop), session.forwarded.entries.first?.number == number else {
+            return
+          }
+          session.waitIsOver(on: loop)
+        }
+      }
+    } else {
+      return false
+    }
     forwarded.entries[0].stage = .awaiting
-    service.cursors.add(self, until: since, on: loop)
     return true
+  }
+
+  /// Whether a command asks for what only other nodes know, who have not told it yet.
+  func needsWatchers(_ command: ClientCommand) throws(Problem) -> Bool {
+    guard case .get(let path, watchers: true) = command, service.cluster != nil, !isAwaitingIdentity else {
+      return false
+    }
+    try service.commands.checkDemand([PathPattern(path)], as: caller)
+    return !service.hub.watchers.ask()
   }
 
   /// Forgets what has not been executed: the connection has ended.

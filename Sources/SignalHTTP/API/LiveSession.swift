@@ -89,18 +89,22 @@ final class LiveSession: WebSocketHandler {
   }
 
   /// Executes a message here.
-  func execute(_ message: Span<UInt8>, on loop: isolated EventLoop) {
+  ///
+  /// - Parameter hasWaited: Whether it has waited for what it needs of other nodes.
+  func execute(_ message: Span<UInt8>, hasWaited: Bool = false, on loop: isolated EventLoop) {
     if !isAwaitingIdentity, let command = PlainCommand(message, values: service.configuration.values),
       execute(command, in: message, on: loop)
     {
       return
     }
     do throws(ClientMessage.Refusal) {
+      let bytes = message
       let message = try ClientMessage(
-        message, configuration: service.configuration, operationLimit: service.commands.limits.transactionOperations,
+        bytes, configuration: service.configuration, operationLimit: service.commands.limits.transactionOperations,
         holder: caller.holder)
       do throws(Problem) {
         try checkIdentity(for: message.command)
+        if !hasWaited, try needsWatchers(message.command) { return queue(bytes, on: loop) }
         if message.isSynced { try service.commands.checkDurability() }
         isSynced = message.isSynced
         mayHold = mayHold || message.command.mayHold

@@ -76,7 +76,6 @@ struct Problem: Error {
     case noLeader = "no_leader"
     case noAnswer = "no_answer"
     case notReached = "not_reached"
-    case notInCluster = "not_in_cluster"
     case notLeading = "not_leading"
 
     /// The HTTP status, also a member of the problem.
@@ -101,7 +100,7 @@ struct Problem: Error {
       case .misdirected: 421
       case .tooManyRequests: 429
       case .invalidValue: 422
-      case .notImplemented, .notInCluster: 501
+      case .notImplemented: 501
       case .contended, .storageSlow, .storageFailed, .memoryFull, .historyBusy, .historyFailed, .noLeader, .noAnswer,
         .notReached:
         503
@@ -177,7 +176,6 @@ struct Problem: Error {
       case .noLeader: "No node of the cluster decides changes"
       case .noAnswer: "It is not known whether it was done"
       case .notReached: "The server is behind"
-      case .notInCluster: "A cluster does not do this"
       case .notLeading: "This node does not decide changes"
       }
     }

@@ -29,7 +29,7 @@ extension Server {
     let counters = ServerCounters()
     self.init(configuration, rates: rates, counters: counters) { listening, loop in
       // The last loop to begin does it for all.
-      cluster?.serve(by: ForwardedCommands(on: loop))
+      cluster?.serve(by: ForwardedCommands(on: loop), watchers: watchers)
       return LiveAPI(
         LiveService(
           store: store, configuration: live, limits: configuration.limits, watchers: watchers, rates: rates,

@@ -167,6 +167,7 @@ final class Hub: TurnParticipant {
       subscriber: subscriber)
     demandSubscriptions.append(subscription)
     counters.add(.demandSubscriptions)
+    watchers.addDemand(1)
     return subscription
   }
 
@@ -174,6 +175,7 @@ final class Hub: TurnParticipant {
     guard let index = demandSubscriptions.firstIndex(where: { $0 === subscription }) else { return }
     demandSubscriptions.remove(at: index)
     counters.add(.demandSubscriptions, -1)
+    watchers.addDemand(-1)
     guard demandSubscriptions.isEmpty else { return }
     demandFeed?.cancel()
     demandFeed = nil

@@ -274,7 +274,8 @@ private final class StubNode: ClusterNode {
     answer(.noLeader)
   }
 
-  func serve(by executor: any ForwardedExecutor) {}
+  func serve(by executor: any ForwardedExecutor, watchers: Watchers) {}
+  func awaitWatchers(_ done: @escaping @Sendable () -> Void) { done() }
   func stepDown() -> Bool { false }
 
   var status: ClusterStatus {

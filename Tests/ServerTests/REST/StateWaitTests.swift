@@ -31,7 +31,8 @@ struct StateWaitTests {
       }
     }
 
-    func serve(by executor: any ForwardedExecutor) {}
+    func serve(by executor: any ForwardedExecutor, watchers: Watchers) {}
+    func awaitWatchers(_ done: @escaping @Sendable () -> Void) { done() }
     func stepDown() -> Bool { false }
   }
 
