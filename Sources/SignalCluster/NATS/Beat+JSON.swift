@@ -51,7 +51,8 @@ extension Beat {
     else { return nil }
     self.init(
       node: node, session: session, term: term, isLeading: flag("leads"), isResigning: flag("resigns"),
-      sequence: sequence, revision: Revision(revision), holders: number("holders") ?? 0, demand: number("demand") ?? 0, told: number("told") ?? 0,
+      sequence: sequence, revision: Revision(revision), holders: number("holders") ?? 0, demand: number("demand") ?? 0,
+      told: number("told") ?? 0,
       time: Timestamp(milliseconds: time), version: version)
   }
 }
