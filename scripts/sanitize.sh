@@ -27,9 +27,10 @@ case $sanitizer in
     if [ $# -gt 0 ]; then
       test_tree --skip ArchitectureTests "$@"
     else
-      test_tree --skip ArchitectureTests --skip SignalClientTests
       # By themselves: they have limits of time, and share the threads of tasks with tests that wait on them.
-      test_tree --skip-build --filter '^SignalClientTests'
+      tasks='^(SignalClientTests|SignalServerTests\.BenchTests)'
+      test_tree --skip ArchitectureTests --skip "$tasks"
+      test_tree --skip-build --filter "$tasks"
     fi
     ;;
   address)

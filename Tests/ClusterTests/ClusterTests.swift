@@ -219,6 +219,36 @@ struct ClusterTests {
     }
   }
 
+  @Test(arguments: [false, true]) func `the engine is talked to by TLS, whoever speaks first`(_ handshakesFirst: Bool)
+    throws
+  {
+    let certificate = TestCertificate()
+    let engine = try Engine(certificate: certificate.file.chain, handshakesFirst: handshakesFirst)
+    let node = try TestNode("a", engine) { configuration in
+      configuration.nats.servers = [.tls(host: "127.0.0.1", port: engine.port)]
+      configuration.nats.authorities = certificate.trust
+    }
+    _ = try leader(of: [node])
+    let client = try node.server.connect()
+    #expect(try client.request("PUT", "/properties/k", body: "1").status == 201)
+    // Also when the connection is made anew.
+    node.member.cutOff()
+    node.member.reconnect()
+    try eventually("changes can be made again") { try client.request("PUT", "/properties/k", body: "2").status == 204 }
+    // A server whom the node does not trust gets nothing.
+    var stranger = TestNode.configuration("b", engine)
+    stranger.nats.servers = [.tls(host: "127.0.0.1", port: engine.port)]
+    stranger.nats.authorities = TestCertificate().trust
+    let log = TestNode.EventLog()
+    let other = try ClusterMember(stranger, session: "s", seed: 1) { log.add($0) }
+    other.start { _ in }
+    try eventually("it says so") {
+      log.all.contains { if case .engineLost(let reason) = $0 { reason.contains("no TLS") } else { false } }
+    }
+    #expect(!log.all.contains(.engineConnected))
+    other.end {}
+  }
+
   @Test func `a time to live ends once, whoever leads`() throws {
     let engine = try Engine()
     var nodes = try nodes(engine, "a", "b")

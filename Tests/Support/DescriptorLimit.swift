@@ -8,6 +8,6 @@ func raiseDescriptorLimit() {
   var limit = rlimit()
   // The pointers are used during the calls.
   guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-  limit.rlim_cur = limit.rlim_max
+  limit.rlim_cur = min(limit.rlim_max, 65_536)
   _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import Foundation
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -20,18 +22,25 @@ package final class Engine: Sendable {
   private let process: pid_t
   private let folder: String
 
-  package init(maxPayload: String = "8MB") throws {
+  /// - Parameters:
+  ///   - certificate: A file with a certificate and its key, for TLS.
+  ///   - handshakesFirst: Whether TLS begins before the server says anything.
+  package init(maxPayload: String = "8MB", certificate: String? = nil, handshakesFirst: Bool = false) throws {
     var template = Array("/tmp/signal-engine-XXXXXX".utf8CString)
     // The call changes the last letters of the array in place.
     guard unsafe template.withUnsafeMutableBufferPointer({ unsafe mkdtemp($0.baseAddress!) != nil }) else {
       throw EngineError("no folder")
     }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let tls =
+      certificate.map { #"tls { cert_file: "\#($0)", key_file: "\#($0)", handshake_first: \#(handshakesFirst) }"# }
+      ?? ""
     let configuration = """
       listen: "127.0.0.1:-1"
       max_payload: \(maxPayload)
       ports_file_dir: "\(folder)"
       jetstream { store_dir: "\(folder)/js" }
+      \(tls)
       """
     try Self.write(configuration, to: "\(folder)/conf")
     process = try Self.spawn(Engine.program ?? "nats-server", ["-c", "\(folder)/conf", "-l", "\(folder)/log"])
@@ -44,6 +53,7 @@ package final class Engine: Sendable {
     var status: Int32 = 0
     // The process is ours, and the pointer is used during the call.
     _ = unsafe waitpid(process, &status, 0)
+    try? FileManager.default.removeItem(atPath: folder)
   }
 
   /// The process stops, or goes on; it has when this returns.
@@ -86,7 +96,7 @@ package final class Engine: Sendable {
         // The call writes at most as many bytes as the array has.
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress, $0.count) }
         let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-        if let match = text.firstMatch(of: /nats:\/\/127\.0\.0\.1:([0-9]+)/), let port = UInt16(match.1) { return port }
+        if let match = text.firstMatch(of: /(?:nats|tls):\/\/127\.0\.0\.1:([0-9]+)/), let port = UInt16(match.1) { return port }
       }
       usleep(50_000)
     }

@@ -14,6 +14,8 @@ package struct NATSConfiguration: Sendable {
   package var name: String
   /// For a connection, TLS and the server's first answer.
   package var timeout = Duration.seconds(3)
+  /// For the first word of a server with TLS; then it counts as one that waits for TLS to begin.
+  package var greeting = Duration.seconds(1)
   /// Silence after which a server counts as gone, in milliseconds; it is asked for a sign of life at half of it.
   package var silence: UInt64 = 4000
   /// Between two attempts to connect, in milliseconds.
@@ -47,6 +49,11 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
   private var link: StreamLink?
   private var parser = NATSParser()
   private var next = 0
+  /// The server that it has connected to, or tries to, and those who have said nothing before TLS was agreed on.
+  private var current = 0
+  private var silent: Set<Int> = []
+  /// Bytes of what a server says about itself, at most.
+  private static let infoBytes = 64 << 10
   private(set) var isConnected = false
   /// By number: subject, and whether it is subscribed to.
   private var subscriptions: [UInt64: String] = [:]
@@ -93,10 +100,16 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
     parser = NATSParser()
     lastHeard = now
     isPinged = false
-    let server = configuration.servers[next % configuration.servers.count]
+    let index = next % configuration.servers.count
     next += 1
+    // Most servers say what they are before TLS begins, others wait for it (`handshake_first`); one that has waited is
+    // not waited for again, unless that fails.
+    let waits = silent.remove(index) != nil
     link = StreamLink.connect(
-      to: server, tls: configuration.authorities, timeout: configuration.timeout, owner: self, on: loop)
+      to: configuration.servers[index], tls: configuration.authorities,
+      greeting: waits ? nil : PlainGreeting(limit: Self.infoBytes, patience: configuration.greeting),
+      timeout: configuration.timeout, owner: self, on: loop)
+    current = index
   }
 
   private func lost(_ reason: String, at now: UInt64, on loop: isolated EventLoop) {
@@ -129,7 +142,7 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
 
   // MARK: Link
 
-  func opened(_ link: StreamLink, on loop: isolated EventLoop) {}
+  func opened(_ link: StreamLink, on loop: isolated EventLoop) { if !link.wasGreeted { silent.insert(current) } }
 
   func received(_ bytes: [UInt8], over link: StreamLink, on loop: isolated EventLoop) {
     lastHeard = loop.milliseconds

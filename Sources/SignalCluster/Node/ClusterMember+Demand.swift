@@ -11,7 +11,10 @@ extension ClusterMember {
       defer { shared.watcherWaits = [] }
       return (shared.watchers, shared.watcherWaits)
     }
-    guard let watchers else { return }
+    if toldWatchers !== watchers {
+      toldWatchers = watchers
+      demand.beginTelling()
+    }
     let others = heard.filter { $0.key != configuration.node && now < $0.value + configuration.times.node }.map(\.key)
     for message in demand.tick(watchers, questions: questions, others: others, at: now) where isOpen {
       log.publish(message)
@@ -19,7 +22,6 @@ extension ClusterMember {
   }
 
   func received(_ message: DemandMessage, on loop: isolated EventLoop) {
-    guard message.node != configuration.node, let watchers = shared.withLock({ $0.watchers }) else { return }
-    demand.received(message, watchers)
+    if message.node != configuration.node { demand.received(message, shared.withLock { $0.watchers }) }
   }
 }

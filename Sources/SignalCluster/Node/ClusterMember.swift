@@ -18,7 +18,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     var status = ClusterStatus()
     var commands: [(ForwardedCommand, @Sendable (ForwardedOutcome) -> Void)] = []
     var executor: (any ForwardedExecutor)?
-    var watchers: Watchers?
+    /// What clients here watch; until there can be some, nothing.
+    var watchers = Watchers()
     /// Clients who wait to know who watches at other nodes.
     var watcherWaits: [@Sendable () -> Void] = []
     var store: PropertyStore?
@@ -86,6 +87,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var presence: Presence
   var snapshots = SnapshotWork()
   var demand: Demand
+  /// What has been told to others.
+  var toldWatchers: Watchers?
   var retryOpening: UInt64 = 0
   var isEnding = false
   /// Until when it tries to let another node lead; nil while it does not.

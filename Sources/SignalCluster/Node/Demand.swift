@@ -31,19 +31,19 @@ struct Demand {
   private var interestEnd: UInt64 = 0
   /// Since when this node hears others; nil while it does not.
   private var heardSince: UInt64?
+  /// Silence after which another node is gone.
+  private let silence: UInt64
   private var isComplete = false
   private var waits: [(end: UInt64, done: @Sendable () -> Void)] = []
   private var nextLook: UInt64 = 0
 
   init(node: String, session: String, silence: UInt64) {
+    self.silence = silence
     teller = DemandTeller(node: node, session: session, silence: silence)
   }
 
   /// When there is something to do next.
-  var deadline: UInt64 {
-    if told.hasWork || teller.hasWork { return 0 }
-    return min(nextLook, waits.first?.end ?? .max)
-  }
+  var deadline: UInt64 { told.hasWork ? 0 : min(nextLook, teller.deadline, waits.first?.end ?? .max) }
 
   /// The engine is there: what was said meanwhile was not heard.
   mutating func begin(at now: UInt64) {
@@ -52,6 +52,9 @@ struct Demand {
     pause = Self.patience
     if generation > 0 { next(at: now) }
   }
+
+  /// What is watched here is counted by something else.
+  mutating func beginTelling() { teller.begin() }
 
   /// The engine is gone.
   mutating func end() { heardSince = nil }
@@ -85,21 +88,35 @@ struct Demand {
     if now >= nextLook || !questions.isEmpty {
       nextLook = now + Self.interval
       if watchers.isDemanded() { interestEnd = now + Self.interest }
+      if generation > 0, now >= interestEnd {
+        // Somebody may ask just now: he is told to wait, or has asked before.
+        watchers.setComplete(false)
+        if watchers.isDemanded() { interestEnd = now + Self.interest }
+      }
       if now >= interestEnd {
         generation = 0
         told.keep { _ in false }
-      } else if generation == 0 || told.hasGap || (!isComplete && now >= nextGeneration) {
+      } else if generation == 0 || needsMore(at: now) {
         next(at: now)
       }
-      if generation > 0 { told.keep { others.contains($0) } }
+      // After an absence of the engine others count as there until they could have been heard.
+      if generation > 0, let heardSince, now >= heardSince + silence { told.keep { others.contains($0) } }
     }
     watchers.changeElsewhere(told.takeForgotten())
     isComplete =
-      generation > 0 && heardSince.map { now >= $0 + Self.hearing } == true && others.allSatisfy(told.isWhole)
+      generation > 0 && !told.hasWork && told.isWhole(others)
+      && heardSince.map { now >= $0 + Self.hearing } == true
     if isComplete { pause = Self.patience }
     watchers.setComplete(isComplete)
-    while let first = waits.first, isComplete || now >= first.end { waits.removeFirst().done() }
+    let over = isComplete || heardSince == nil ? waits.count : waits.prefix { now >= $0.end }.count
+    for wait in waits.prefix(over) { wait.done() }
+    waits.removeFirst(over)
     return teller.messages(watchers, at: now)
+  }
+
+  /// Whether others have to tell anew: at once where something is missing for the first time, otherwise now and then.
+  private func needsMore(at now: UInt64) -> Bool {
+    told.hasGap && pause == Self.patience || !isComplete && now >= nextGeneration
   }
 
   /// Lets all others tell everything anew.
@@ -135,7 +152,10 @@ private struct ToldDemand {
   var hasWork: Bool { !forgotten.isEmpty }
   var hasGap: Bool { nodes.values.contains { $0.hasGap } }
 
-  func isWhole(_ node: String) -> Bool { nodes[node]?.isWhole == true }
+  /// Whether these nodes, and all who have told something, have told everything.
+  func isWhole(_ others: [String]) -> Bool {
+    nodes.values.allSatisfy(\.isWhole) && others.allSatisfy { nodes[$0] != nil }
+  }
 
   /// What has been told so far may be out of date.
   mutating func begin() {
@@ -147,8 +167,13 @@ private struct ToldDemand {
 
   /// Notes whether a node has told something that has not come.
   mutating func received(_ beat: Beat) {
-    guard let node = nodes[beat.node], node.session == beat.session, beat.told >= node.next else { return }
-    nodes[beat.node]?.hasGap = true
+    guard let node = nodes[beat.node] else { return }
+    if node.session != beat.session {
+      // It has begun anew: what its earlier process has told is over once this one tells something.
+      nodes[beat.node]?.isWhole = false
+    } else if beat.told >= node.next {
+      nodes[beat.node]?.hasGap = true
+    }
   }
 
   /// Takes what a node tells; returns by how much the numbers of lists change.
@@ -207,9 +232,10 @@ private struct DemandTeller {
   static let listsAtOnce = 512
   /// Bytes of the patterns of one message, but for the last list.
   static let messageBytes = 64 << 10
-  /// Messages in one turn.
+  /// Messages at once, and milliseconds until the next: beats and records of the log go over the same connection.
   static let messagesAtOnce = 4
-  /// Bytes of all lists: where they are more, others are told that everything is watched.
+  static let pause: UInt64 = 20
+  /// Bytes of all lists, about: where they are more, others are told that everything is watched.
   static let bytes = 16 << 20
 
   private let node: String
@@ -231,6 +257,7 @@ private struct DemandTeller {
   /// Lists whose numbers have changed and are to be told.
   private var changed: [[PathPattern]] = []
   private var nextChanges: UInt64 = 0
+  private var nextMessages: UInt64 = 0
 
   init(node: String, session: String, silence: UInt64) {
     self.node = node
@@ -238,8 +265,10 @@ private struct DemandTeller {
     self.silence = silence
   }
 
-  /// Whether there is more to send in the next turn.
-  var hasWork: Bool { !listeners.isEmpty && (begins || position != nil || !changed.isEmpty) }
+  /// When there is more to send.
+  var deadline: UInt64 {
+    !listeners.isEmpty && (begins || position != nil || !changed.isEmpty) ? nextMessages : .max
+  }
 
   /// What was sent may not have arrived.
   mutating func begin() { begins = true }
@@ -260,7 +289,9 @@ private struct DemandTeller {
       return []
     }
     if !begins, hasTold, now >= nextChanges { takeChanges(watchers, at: now) }
-    if begins { beginAnew(watchers) }
+    guard now >= nextMessages else { return [] }
+    // What is being told is finished first.
+    if begins, position == nil { beginAnew(watchers) }
     var messages: [DemandMessage] = []
     if tellsAll, position != nil {
       position = nil
@@ -269,13 +300,14 @@ private struct DemandTeller {
     while messages.count < Self.messagesAtOnce, let start = position {
       let (lists, next) = watchers.own(from: start, atMost: Self.listsAtOnce)
       position = next
-      append(lists, isWhole: next == nil, to: &messages)
+      if !lists.isEmpty || next == nil { append(lists, isWhole: next == nil, to: &messages) }
     }
     while position == nil, messages.count < Self.messagesAtOnce, !changed.isEmpty {
       let some = changed.suffix(Self.listsAtOnce)
       append(watchers.own(some), isWhole: true, to: &messages)
       changed.removeLast(some.count)
     }
+    if !messages.isEmpty { nextMessages = now + Self.pause }
     return messages
   }
 

@@ -123,7 +123,11 @@ final class LiveSession: WebSocketHandler {
     proceed(on: loop)
   }
 
-  func closing(_ socket: WebSocket, on loop: isolated EventLoop) { subscriptions.removeAll() }
+  func closing(_ socket: WebSocket, on loop: isolated EventLoop) {
+    subscriptions.removeAll()
+    // RFC 6455 §5.5.1: nothing follows the Close frame, so nothing is done for which there would be a reply.
+    abandonQueue()
+  }
 
   func closed(on loop: isolated EventLoop) {
     subscriptions.removeAll()

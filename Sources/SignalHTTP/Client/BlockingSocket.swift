@@ -41,7 +41,54 @@ package final class BlockingSocket {
   ) throws(ClientError) -> Transport {
     let handle = try connect(endpoint, deadline, receiveBuffer)
     guard case .tls(let host, _) = endpoint else { return Transport(handle) }
-    let transport = Transport(handle, try channel(to: name ?? host, tls))
+    return try secure(handle, as: name ?? host, tls, deadline)
+  }
+
+  /// Connects, and returns the non-blocking transport; the server may greet in the clear before TLS is agreed on.
+  ///
+  /// - Parameter greeting: Takes what it says.
+  /// - Throws: As the other; `broken` when the greeting is no line.
+  static func open(
+    _ endpoint: Endpoint, _ tls: TLSContext?, _ deadline: Deadline, greeting: inout PlainGreeting
+  ) throws(ClientError) -> Transport {
+    let handle = try connect(endpoint, deadline, nil)
+    guard case .tls(let host, _) = endpoint else { return Transport(handle) }
+    greeting.line = try line(from: handle, greeting, by: deadline)
+    return try secure(handle, as: host, tls, deadline)
+  }
+
+  /// Takes a line that the server sends by itself; empty when it sends nothing for a while.
+  private static func line(
+    from handle: borrowing SocketHandle, _ greeting: PlainGreeting, by deadline: Deadline
+  ) throws(ClientError) -> [UInt8] {
+    var line: [UInt8] = []
+    var room = [UInt8](repeating: 0, count: greeting.limit)
+    let patience = Deadline(after: greeting.patience)
+    while line.last != UInt8(ascii: "\n") {
+      do throws(ClientError) {
+        try wait(for: Int16(POLLIN), on: handle.descriptor, line.isEmpty ? min(patience, deadline) : deadline)
+      } catch .timedOut where line.isEmpty {
+        return []
+      }
+      // What is behind the line is not taken: it would be of TLS. The pointers are valid during the calls.
+      let count = unsafe room.withUnsafeMutableBytes {
+        unsafe recv(handle.descriptor, $0.baseAddress, $0.count - line.count, Int32(MSG_PEEK))
+      }
+      if count < 0, errno == EAGAIN || errno == EINTR { continue }
+      guard count > 0 else { throw count == 0 ? .closed : .broken(code: errno) }
+      let part = room[..<count]
+      let end = part.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? count
+      _ = unsafe room.withUnsafeMutableBytes { unsafe recv(handle.descriptor, $0.baseAddress, end, 0) }
+      line += room[..<end]
+      guard line.count < greeting.limit || line.last == UInt8(ascii: "\n") else { throw .broken(code: EMSGSIZE) }
+    }
+    return line
+  }
+
+  private static func secure(
+    _ handle: consuming SocketHandle, as name: String, _ tls: TLSContext?, _ deadline: Deadline
+  ) throws(ClientError) -> Transport {
+    let transport = Transport(handle, try channel(to: name, tls))
     try handshake(transport, by: deadline)
     return transport
   }
@@ -251,5 +298,20 @@ package final class BlockingSocket {
     // The pointer is valid during the call.
     _ = unsafe setsockopt(
       transport.descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+}
+
+/// What a server says in the clear, in one line, before TLS is agreed on.
+package struct PlainGreeting: Sendable {
+  /// Bytes of the line at most.
+  let limit: Int
+  /// For its beginning: one who says nothing expects TLS.
+  let patience: Duration
+  /// What it has said; empty for nothing.
+  fileprivate(set) var line: [UInt8] = []
+
+  package init(limit: Int, patience: Duration) {
+    self.limit = limit
+    self.patience = patience
   }
 }

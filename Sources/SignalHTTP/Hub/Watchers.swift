@@ -45,6 +45,8 @@ package final class Watchers: Sendable {
   private let state = Mutex(State())
   private let changes = Signal<Demand>()
 
+  package init() {}
+
   /// Changes of demand; the current state is in ``present``.
   ///
   /// An observer that subscribes first and then reads the state can tell by the numbers which changes are in both.
@@ -95,6 +97,7 @@ package final class Watchers: Sendable {
     if state.entries[list].count == 0 {
       state.lists[patterns] = nil
       state.free.append(list)
+      state.entries[list].patterns = []
       for pattern in patterns { state.trie.remove(pattern, list) }
     }
     for pattern in Set(patterns) {
@@ -114,7 +117,8 @@ package final class Watchers: Sendable {
   /// Counts the subscriptions to demand.
   func addDemand(_ difference: Int) { state.withLock { $0.demands += difference } }
 
-  private static func bytes(of patterns: [PathPattern]) -> Int { patterns.reduce(0) { $0 + $1.bytes.count + 1 } }
+  /// What a list takes where it is kept, about.
+  private static func bytes(of patterns: [PathPattern]) -> Int { patterns.reduce(192) { $0 + $1.bytes.count + 64 } }
 }
 
 /// How many subscriptions have a list of patterns, or how many more.
@@ -151,7 +155,7 @@ extension Watchers {
   /// Whether what is watched at other servers is known.
   package func setComplete(_ isComplete: Bool) { state.withLock { $0.isComplete = isComplete } }
 
-  /// Bytes of the lists that subscriptions here have.
+  /// Bytes of the lists that subscriptions here have, about.
   package var ownBytes: Int { state.withLock { $0.ownBytes } }
 
   /// From now on the lists are noted whose number here changes, or none any more.

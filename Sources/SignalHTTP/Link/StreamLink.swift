@@ -27,6 +27,8 @@ package final class StreamLink: @unchecked Sendable {
   private weak var owner: (any StreamLinkOwner)?
   private var connection: Connection?
   private var isEnded = false
+  /// Whether the server has spoken before TLS was agreed on.
+  package private(set) var wasGreeted = false
 
   private init(_ owner: any StreamLinkOwner) { self.owner = owner }
 
@@ -34,26 +36,37 @@ package final class StreamLink: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - tls: the trusted authorities; the system's unless given.
+  ///   - greeting: What the server may say in the clear before TLS; the first that is received, behind ``StreamLinkOwner``'s
+  ///     `opened`.
   ///   - timeout: for the connection and TLS.
   package static func connect(
-    to endpoint: Endpoint, tls: TLSContext?, timeout: Duration, owner: any StreamLinkOwner,
-    on loop: isolated EventLoop
+    to endpoint: Endpoint, tls: TLSContext?, greeting: PlainGreeting? = nil, timeout: Duration,
+    owner: any StreamLinkOwner, on loop: isolated EventLoop
   ) -> StreamLink {
     let link = StreamLink(owner)
     let home = loop
     DispatchQueue.global().async {
       let outcome: Result<ConnectedSocket, ClientError>
+      var line: [UInt8] = []
       do throws(ClientError) {
-        outcome = .success(try BlockingSocket.open(endpoint, tls, Deadline(after: timeout)).release())
+        let deadline = Deadline(after: timeout)
+        if var greeting {
+          outcome = .success(try BlockingSocket.open(endpoint, tls, deadline, greeting: &greeting).release())
+          line = greeting.line
+        } else {
+          outcome = .success(try BlockingSocket.open(endpoint, tls, deadline).release())
+        }
       } catch {
         outcome = .failure(error)
       }
-      home.submit { loop in link.adopt(outcome, on: loop) }
+      home.submit { [line] loop in link.adopt(outcome, line, on: loop) }
     }
     return link
   }
 
-  private func adopt(_ outcome: Result<ConnectedSocket, ClientError>, on loop: isolated EventLoop) {
+  private func adopt(
+    _ outcome: Result<ConnectedSocket, ClientError>, _ greeting: [UInt8], on loop: isolated EventLoop
+  ) {
     switch outcome {
     case .failure(let error): end(error, on: loop)
     case .success(let socket):
@@ -71,7 +84,9 @@ package final class StreamLink: @unchecked Sendable {
       } catch {
         return end(.broken(code: error.code), on: loop)
       }
+      wasGreeted = !greeting.isEmpty
       owner.opened(self, on: loop)
+      if wasGreeted { self.owner?.received(greeting, over: self, on: loop) }
     }
   }
 

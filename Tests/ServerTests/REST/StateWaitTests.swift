@@ -10,9 +10,13 @@ import Testing
 struct StateWaitTests {
   /// A node of a cluster that follows: the test changes its store as the log would.
   private final class Follower: ClusterNode {
+    /// Clients who wait to know who watches elsewhere.
+    let questions = Mutex<[@Sendable () -> Void]>([])
     private let open = Mutex<[@Sendable (ForwardedOutcome) -> Void]>([])
-    let isLeading = false
+    let isLeading: Bool
     let status = ClusterStatus()
+
+    init(isLeading: Bool = false) { self.isLeading = isLeading }
 
     func forward(_ command: ForwardedCommand, _ answer: @escaping @Sendable (ForwardedOutcome) -> Void) {
       open.withLock { $0.append(answer) }
@@ -31,8 +35,8 @@ struct StateWaitTests {
       }
     }
 
-    func serve(by executor: any ForwardedExecutor, watchers: Watchers) {}
-    func awaitWatchers(_ done: @escaping @Sendable () -> Void) { done() }
+    func serve(by executor: any ForwardedExecutor, watchers: Watchers) { watchers.setComplete(false) }
+    func awaitWatchers(_ done: @escaping @Sendable () -> Void) { questions.withLock { $0.append(done) } }
     func stepDown() -> Bool { false }
   }
 
@@ -159,5 +163,42 @@ struct StateWaitTests {
       #expect(refused.status == 503 && refused.text.contains(#""code":"no_leader""#))
     }
     #expect(try client.request("GET", path).status == 200)
+  }
+
+  @Test func `who asks for watchers is answered when others have told, and nothing overtakes that`() throws {
+    let node = Follower(isLeading: true)
+    let server = try TestServer(cluster: node)
+    try server.store.set("a", "1")
+    let live = try LiveClient(server)
+    try live.send(#"{"id":1,"type":"get","path":"a","watchers":true}"#)
+    try live.send(#"{"id":2,"type":"set","path":"w","value":1}"#)
+    try eventually { node.questions.withLock { $0.count } == 1 }
+    #expect(server.store.get("w") == nil)
+    node.questions.withLock { $0.popLast() }?()
+    let replies = try live.next(2)
+    #expect(replies.map { $0.int("id") } == [1, 2] && replies[0].int("watchers") == 0)
+    #expect(try server.store.text("w") == "1")
+  }
+
+  @Test func `what waits behind a question is not done once the connection is being closed`() throws {
+    let node = Follower(isLeading: true)
+    let server = try TestServer(cluster: node)
+    let live = try LiveClient(server)
+    try live.send(#"{"id":1,"type":"get","path":"a","watchers":true}"#)
+    try live.send(#"{"id":2,"type":"set","path":"w","value":1}"#)
+    try eventually { node.questions.withLock { $0.count } == 1 }
+    server.server.shutdown()
+    #expect(try live.awaitClose().code == .goingAway)
+    node.questions.withLock { $0.popLast() }?()
+    usleep(100_000)
+    #expect(server.store.get("w") == nil)
+  }
+
+  private func eventually(_ isSo: () -> Bool) throws {
+    let deadline = ContinuousClock.now + LiveClient.patience
+    while !isSo() {
+      try #require(ContinuousClock.now < deadline)
+      sched_yield()
+    }
   }
 }
