@@ -96,7 +96,9 @@ package final class Engine: Sendable {
         // The call writes at most as many bytes as the array has.
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress, $0.count) }
         let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-        if let match = text.firstMatch(of: /(?:nats|tls):\/\/127\.0\.0\.1:([0-9]+)/), let port = UInt16(match.1) { return port }
+        if let match = text.firstMatch(of: /(?:nats|tls):\/\/127\.0\.0\.1:([0-9]+)/), let port = UInt16(match.1) {
+          return port
+        }
       }
       usleep(50_000)
     }
