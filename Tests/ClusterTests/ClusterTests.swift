@@ -199,20 +199,30 @@ struct ClusterTests {
     #expect(again.store.get("k")?.value == JSONText(2))
   }
 
-  @Test func `what clients of a node hold that is gone ends, and the others notice by themselves`() throws {
+  @Test(arguments: [true, false])
+  func `what clients of a node hold that is gone ends, and the others notice by themselves`(_ holds: Bool) throws {
     let engine = try Engine()
     let nodes = try nodes(engine, "a", "b")
     let leader = try leader(of: nodes)
     let follower = try #require(nodes.first { $0 !== leader })
     let client = try LiveClient(follower.server)
-    #expect(try client.ask(#"{"id":1,"type":"set","path":"p","value":1,"hold":true}"#).type == "ok")
+    #expect(try client.ask(#"{"id":1,"type":"set","path":"p","value":1,"hold":\#(holds)}"#).type == "ok")
     try client.send(
       #"{"id":2,"type":"onDisconnect","operations":[{"op":"set","path":"seen","value":"gone"}]}"#)
     _ = try client.next()
     #expect(leader.store.get("p") != nil)
+    // One who takes it back himself, and one who goes, are no reason.
+    for end in [#"{"id":1,"type":"onDisconnect","operations":[]}"#, ""] {
+      let other = try LiveClient(follower.server)
+      _ = try other.ask(
+        #"{"id":1,"type":"onDisconnect","operations":[{"op":"set","path":"other","value":1}]}"#)
+      if !end.isEmpty { _ = try other.ask(end) }
+    }
+    try eventually("it is done") { follower.store.get("other") != nil }
+    #expect(!follower.events.all.contains { if case .ended = $0 { true } else { false } })
     // Silent, though it runs: as one that is cut off.
     follower.member.cutOff()
-    try eventually("it is released") { leader.store.get("p") == nil && leader.store.get("seen") != nil }
+    try eventually("it is released") { (leader.store.get("p") == nil) == holds && leader.store.get("seen") != nil }
     try eventually("the node that comes back ends") {
       follower.member.reconnect()
       return follower.events.all.contains { if case .ended = $0 { true } else { false } }

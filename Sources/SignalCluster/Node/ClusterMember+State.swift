@@ -46,7 +46,8 @@ extension ClusterMember {
       var isBelievedGone = false
       let fits = store.adopt(entries) { entry, replica in
         let made = entry.record(in: replica)
-        if case .commit(let commit) = made, presence.isBelievedGone(by: commit) { isBelievedGone = true }
+        let isOther = entry.operation.map { !$0.hasPrefix("\(forwarding.name).") } ?? false
+        if let made, presence.isBelievedGone(by: made, isOther: isOther) { isBelievedGone = true }
         return made
       }
       guard fits else { return end("an entry of the log does not fit what this node has") }

@@ -55,13 +55,23 @@ struct Presence {
     return gone
   }
 
-  /// Whether a commit releases what a client of this process holds that is still there.
-  mutating func isBelievedGone(by commit: Commit) -> Bool {
-    var isGone = false
-    for change in commit where change.op == .release {
-      guard let holder = change.old?.lease?.holder, holder.number >> Self.shift == own else { continue }
-      if !ended.contains(holder) { isGone = true }
+  /// Whether an entry ends what a client of this process holds, or has registered for its end, that is still there.
+  ///
+  /// - Parameter isOther: Whether another process has asked for it, for an end of a client as well as for anything else.
+  func isBelievedGone(by record: Record, isOther: Bool) -> Bool {
+    switch record {
+    case .commit(let commit):
+      commit.contains { change in
+        guard change.op == .release, let holder = change.old?.lease?.holder else { return false }
+        return isHere(holder)
+      }
+    // A client may take back itself what it has registered.
+    case .lastOperations(let holder, nil): isOther && isHere(holder)
+    default: false
     }
-    return isGone
+  }
+
+  private func isHere(_ holder: Holder) -> Bool {
+    holder.number >> Self.shift == own && !ended.contains(holder)
   }
 }
