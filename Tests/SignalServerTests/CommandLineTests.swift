@@ -12,6 +12,16 @@ struct CommandLineTests {
     #expect(try server.run("get", "kitchen/temperature") == .init(status: 0, output: "21.50\n", errors: ""))
     #expect(try server.run("set", "kitchen/temperature", "-5").status == 0)
     #expect(try server.run("get", "kitchen/temperature").output == "-5\n")
+    let cursor = set.output.dropLast()
+    func at(_ arguments: [String]) throws -> Program.Run { try Program.run(arguments, ["SIGNAL_SERVER": server.url]) }
+    for state in [["--at", "\(cursor)"], ["--fresh"], ["--fresh", "--at", "\(cursor)"]] {
+      #expect(try at(["get", "kitchen/temperature"] + state).output == "-5\n")
+      #expect(try at(["list"] + state).output == "kitchen/temperature\t-5\n")
+    }
+    for verb in [["get", "kitchen/temperature"], ["list"]] {
+      let refused = try at(verb + ["--at", "\(cursor)0"])
+      #expect(refused.status == 1 && refused.output.isEmpty && refused.errors.contains("has not got to the cursor"))
+    }
     #expect(try server.run("set", "a b/ü", "-", input: "{\"x\": [1, 2]}\n").status == 0)
     #expect(try server.run("get", "a b/ü", "--pointer", "/x/1").output == "2\n")
     #expect(try server.run("set", "note", "-", "--string", input: "on\n").status == 0)

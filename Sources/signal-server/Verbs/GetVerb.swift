@@ -12,10 +12,12 @@ struct GetVerb: ParsableCommand {
   @Option(help: ArgumentHelp("Print only this part of the value (RFC 6901).", valueName: "/a/b"))
   var pointer: String?
 
+  @OptionGroup var state: StateOptions
+
   @OptionGroup var client: ClientOptions
 
   func run() throws {
-    let query = pointer.map { [(name: "pointer", value: $0)] } ?? []
+    let query = (pointer.map { [(name: "pointer", value: $0)] } ?? []) + state.query
     Terminal.print(bytes: try client.request("GET", PropertyTarget.make(path.text, query), about: path.text).body)
   }
 }

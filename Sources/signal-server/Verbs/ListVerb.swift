@@ -31,6 +31,8 @@ struct ListVerb: ParsableCommand {
   @Flag(inversion: .prefixedNo, help: "Print a tree, or lines, wherever it goes to.")
   var tree: Bool?
 
+  @OptionGroup var state: StateOptions
+
   @OptionGroup var client: ClientOptions
 
   func validate() throws {
@@ -42,6 +44,7 @@ struct ListVerb: ParsableCommand {
     var query = patterns.map { (name: "match", value: $0.text) }
     if let filter { query.append((name: "where", value: filter)) }
     if let limit { query.append((name: "limit", value: "\(limit)")) }
+    query += state.query
     var pages = PropertyPages(client, query)
     var printer = (tree ?? Terminal.isOutput) && !json ? TreePrinter() : nil
     while let page = try pages.next() {
