@@ -142,7 +142,7 @@ refusals_of_form = {"bad_message", "unknown_type", "unknown_member", "bad_durati
 
 def filled(text):
     text = text.replace("$epoch", "x7k2m9qd").replace('"$time"', '"2026-01-02T03:04:05.678Z"')
-    return json.loads(text.replace('"limits":"$any"', '"limits":{}'))
+    return json.loads(text.replace('"limits":"$any"', '"limits":{}').replace('"in":"$any"', '"in":0'))
 
 
 messages = commands = 0
