@@ -49,9 +49,11 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
   private var link: StreamLink?
   private var parser = NATSParser()
   private var next = 0
-  /// The server that it has connected to, or tries to, and those who have said nothing before TLS was agreed on.
-  private var current = 0
-  private var silent: Set<Int> = []
+  /// Whether the servers say nothing before TLS is agreed on (`handshake_first`), as the last one did that was reached.
+  ///
+  /// Most say at once what they are; where they do not, only the first connection waits for it.
+  private var expectsSilence = false
+  private var wasOpened = false
   /// Bytes of what a server says about itself, at most.
   private static let infoBytes = 64 << 10
   private(set) var isConnected = false
@@ -100,16 +102,14 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
     parser = NATSParser()
     lastHeard = now
     isPinged = false
-    let index = next % configuration.servers.count
+    let server = configuration.servers[next % configuration.servers.count]
     next += 1
-    // Most servers say what they are before TLS begins, others wait for it (`handshake_first`); one that has waited is
-    // not waited for again, unless that fails.
-    let waits = silent.remove(index) != nil
+    wasOpened = false
     link = StreamLink.connect(
-      to: configuration.servers[index], tls: configuration.authorities,
-      greeting: waits ? nil : PlainGreeting(limit: Self.infoBytes, patience: configuration.greeting),
+      to: server, tls: configuration.authorities,
+      greeting: expectsSilence
+        ? nil : PlainGreeting(start: "INFO ", limit: Self.infoBytes, patience: configuration.greeting),
       timeout: configuration.timeout, owner: self, on: loop)
-    current = index
   }
 
   private func lost(_ reason: String, at now: UInt64, on loop: isolated EventLoop) {
@@ -142,7 +142,10 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
 
   // MARK: Link
 
-  func opened(_ link: StreamLink, on loop: isolated EventLoop) { if !link.wasGreeted { silent.insert(current) } }
+  func opened(_ link: StreamLink, on loop: isolated EventLoop) {
+    wasOpened = true
+    expectsSilence = !link.wasGreeted
+  }
 
   func received(_ bytes: [UInt8], over link: StreamLink, on loop: isolated EventLoop) {
     lastHeard = loop.milliseconds
@@ -159,6 +162,15 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
 
   func ended(_ link: StreamLink, _ error: ClientError, on loop: isolated EventLoop) {
     guard self.link === link else { return }
+    if !wasOpened {
+      switch error {
+      // It speaks first after all, or trusts nobody.
+      case .untrusted: expectsSilence = false
+      // It does not wait as long as we do.
+      case .closed: expectsSilence = true
+      default: break
+      }
+    }
     lost("\(error)", at: loop.milliseconds, on: loop)
   }
 
@@ -185,7 +197,7 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
   private func greet(_ info: [UInt8], on loop: isolated EventLoop) {
     var nonce: [UInt8] = []
     if let tree = LogRecord.tree(of: info[...]) {
-      if let node = tree.member("max_payload", of: tree.root) { maxPayload = Int(tree.uint64(node) ?? 0) }
+      if let node = tree.member("max_payload", of: tree.root) { maxPayload = Int(clamping: tree.uint64(node) ?? 0) }
       if let node = tree.member("nonce", of: tree.root) { nonce = Array((tree.string(node) ?? "").utf8) }
     }
     output.append(

@@ -21,8 +21,15 @@ extension ClusterMember {
       let holder = command.endedHolder
       if let holder { presence.ended(holder) }
       // Nobody waits for the end of a connection, and it has to be known, however long that takes.
-      let end = holder == nil ? now + configuration.writeTimeout : .max
-      if !forwarding.add(command.bytes, until: end, answer) { answer(.noLeader) }
+      if let holder {
+        let home = loop
+        _ = forwarding.add(command.bytes, until: .max) { [self] outcome in
+          answer(outcome)
+          home.submit { [self] _ in presence.forget(holder) }
+        }
+      } else if !forwarding.add(command.bytes, until: now + configuration.writeTimeout, answer) {
+        answer(.noLeader)
+      }
     }
     if !isBarrierOpen, !barrierAnswers.isEmpty { openBarrier(at: now, on: loop) }
     forwarding.expire(at: now)

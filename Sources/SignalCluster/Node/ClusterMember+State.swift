@@ -43,17 +43,14 @@ extension ClusterMember {
       return end("an entry of the log cannot be read")
     }
     if let store {
-      var isBelievedGone = false
+      var isGone = false
       let fits = store.adopt(entries) { entry, replica in
         let made = entry.record(in: replica)
-        let isOther = entry.operation.map { !$0.hasPrefix("\(forwarding.name).") } ?? false
-        if let made, presence.isBelievedGone(by: made, isOther: isOther) { isBelievedGone = true }
+        if let made, isBelievedGone(by: made, entry.operation) { isGone = true }
         return made
       }
       guard fits else { return end("an entry of the log does not fit what this node has") }
-      if isBelievedGone {
-        return end("the others have believed that this node is gone, and ended what its clients hold")
-      }
+      if isGone { return endAsGone() }
       sink.committed([], revision: store.revision)
       sink.announced(store.lastAnnounced)
     } else {
@@ -66,6 +63,13 @@ extension ClusterMember {
     if entries.isEmpty { snapshots.empty += 1 }
     forwarding.answer(entries: appliedEntries)
   }
+
+  /// Whether others have believed that this node is gone, and have ended what its clients hold.
+  private func isBelievedGone(by record: Record, _ operation: String?) -> Bool {
+    presence.isBelievedGone(by: record, isOther: operation.map { !$0.hasPrefix("\(forwarding.name).") } ?? false)
+  }
+
+  private func endAsGone() { end("the others have believed that this node is gone, and ended what its clients hold") }
 
   /// How many entries of the log can be seen here.
   var appliedEntries: UInt64 { isSettling ? 0 : applied }
@@ -254,6 +258,8 @@ extension ClusterMember {
     if count == 0 { snapshots.empty += 1 }
     note(count)
     for item in proposed.prefix(count) {
+      // What another node has asked for that led before, when this one leads by now.
+      if isBelievedGone(by: item.record, item.operation) { return endAsGone() }
       committed?.apply(item.record)
       if let operation = item.operation { forwarding.isInLog(operation) }
     }

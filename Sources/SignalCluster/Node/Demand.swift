@@ -37,9 +37,9 @@ struct Demand {
   private var waits: [(end: UInt64, done: @Sendable () -> Void)] = []
   private var nextLook: UInt64 = 0
 
-  init(node: String, session: String, silence: UInt64) {
+  init(node: String, session: String, silence: UInt64, bytes: Int = DemandTeller.bytes) {
     self.silence = silence
-    teller = DemandTeller(node: node, session: session, silence: silence)
+    teller = DemandTeller(node: node, session: session, silence: silence, bytes: bytes)
   }
 
   /// When there is something to do next.
@@ -106,7 +106,8 @@ struct Demand {
     isComplete =
       generation > 0 && !told.hasWork && told.isWhole(others)
       && heardSince.map { now >= $0 + Self.hearing } == true
-    if isComplete { pause = Self.patience }
+    // When another node lets all begin anew, that passes by itself.
+    if isComplete { (pause, nextGeneration) = (Self.patience, now + Self.patience) }
     watchers.setComplete(isComplete)
     let over = isComplete || heardSince == nil ? waits.count : waits.prefix { now >= $0.end }.count
     for wait in waits.prefix(over) { wait.done() }
@@ -227,7 +228,7 @@ private struct ToldDemand {
 }
 
 /// Tells other nodes what clients of this one watch.
-private struct DemandTeller {
+struct DemandTeller {
   /// Lists in one message, which are counted at once by those who get it.
   static let listsAtOnce = 512
   /// Bytes of the patterns of one message, but for the last list.
@@ -236,12 +237,13 @@ private struct DemandTeller {
   static let messagesAtOnce = 4
   static let pause: UInt64 = 20
   /// Bytes of all lists, about: where they are more, others are told that everything is watched.
-  static let bytes = 16 << 20
+  static let bytes = 64 << 20
 
   private let node: String
   private let session: String
   /// After which a node is gone that wanted to know.
   private let silence: UInt64
+  private let bytes: Int
   /// Who wants to know, by their process: which generation, and when that was heard of last.
   private var listeners: [String: (generation: UInt64, heard: UInt64)] = [:]
   /// Messages so far.
@@ -259,10 +261,11 @@ private struct DemandTeller {
   private var nextChanges: UInt64 = 0
   private var nextMessages: UInt64 = 0
 
-  init(node: String, session: String, silence: UInt64) {
+  init(node: String, session: String, silence: UInt64, bytes: Int) {
     self.node = node
     self.session = session
     self.silence = silence
+    self.bytes = bytes
   }
 
   /// When there is more to send.
@@ -315,16 +318,16 @@ private struct DemandTeller {
     (begins, hasTold, changed) = (false, true, [])
     watchers.noteChanges(true)
     first = number + 1
-    tellsAll = watchers.ownBytes > Self.bytes
+    tellsAll = watchers.ownBytes > bytes
     position = 0
   }
 
   /// Takes what has changed since the last time.
   private mutating func takeChanges(_ watchers: Watchers, at now: UInt64) {
     nextChanges = now + Demand.interval
-    let bytes = watchers.ownBytes
+    let own = watchers.ownBytes
     // Not back again at once when it is about so much.
-    if tellsAll ? bytes < Self.bytes / 2 : bytes > Self.bytes { begins = true }
+    if tellsAll ? own < bytes / 2 : own > bytes { begins = true }
     let taken = watchers.takeChanges()
     if !tellsAll { changed += taken }
   }

@@ -41,11 +41,13 @@ struct Forwarding {
 
   /// Adds a command, to be sent.
   ///
-  /// - Returns: Its number; nil when there are too many.
+  /// - Parameter end: When it expires.
+  /// - Returns: Whether it was added; there may be too many.
   mutating func add(
     _ bytes: [UInt8], until end: UInt64, _ answer: @escaping @Sendable (ForwardedOutcome) -> Void
   ) -> Bool {
-    guard open.count < Self.limit else { return false }
+    // What never expires is not refused: there is at most one for each connection that somebody had.
+    guard open.count < Self.limit || end == .max else { return false }
     lastNumber += 1
     open.append(Command(number: lastNumber, bytes: bytes, answer: answer, end: end))
     return true

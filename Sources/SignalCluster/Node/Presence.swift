@@ -42,6 +42,9 @@ struct Presence {
   /// A connection of this process has ended.
   mutating func ended(_ holder: Holder) { if holder.number >> Self.shift == own { ended.insert(holder) } }
 
+  /// What a connection of this process held has ended, and whatever says so has been read.
+  mutating func forget(_ holder: Holder) { ended.remove(holder) }
+
   /// The holders of processes that are gone, each once.
   mutating func gone(of holders: [Holder], at now: UInt64) -> [Holder] {
     nextLook = now + 1000

@@ -54,6 +54,9 @@ package final class BlockingSocket {
     let handle = try connect(endpoint, deadline, nil)
     guard case .tls(let host, _) = endpoint else { return Transport(handle) }
     greeting.line = try line(from: handle, greeting, by: deadline)
+    guard greeting.line.isEmpty || greeting.line.starts(with: greeting.start.utf8) else {
+      throw .untrusted(reason: "the server says something else than is expected before TLS")
+    }
     return try secure(handle, as: host, tls, deadline)
   }
 
@@ -303,6 +306,8 @@ package final class BlockingSocket {
 
 /// What a server says in the clear, in one line, before TLS is agreed on.
 package struct PlainGreeting: Sendable {
+  /// How the line begins.
+  let start: String
   /// Bytes of the line at most.
   let limit: Int
   /// For its beginning: one who says nothing expects TLS.
@@ -310,7 +315,8 @@ package struct PlainGreeting: Sendable {
   /// What it has said; empty for nothing.
   fileprivate(set) var line: [UInt8] = []
 
-  package init(limit: Int, patience: Duration) {
+  package init(start: String, limit: Int, patience: Duration) {
+    self.start = start
     self.limit = limit
     self.patience = patience
   }

@@ -95,10 +95,11 @@ struct ClientOptions: ParsableArguments {
 
   /// Sends one request and returns the response, whatever its status.
   ///
-  /// - Parameter patience: The timeout of the response.
+  /// - Parameter patience: The timeout of the response; unless given more than a node of a cluster takes to say that no
+  ///   other one answers (`cluster.write-timeout`).
   func exchange(
     _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil,
-    patience: Duration = .seconds(10)
+    patience: Duration = .seconds(15)
   ) throws(Failure) -> HTTPClientResponse {
     let url = try url()
     let own = try url.fields

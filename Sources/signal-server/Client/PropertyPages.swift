@@ -53,7 +53,9 @@ struct PropertyPages {
   private mutating func request() throws(Failure) -> HTTPClientResponse {
     while true {
       let number = limit.map { [(name: "limit", value: "\(min($0, wanted ?? $0))")] } ?? []
-      var target = PropertyTarget.make("", query + number, in: "/properties")
+      // What follows the first page is not older.
+      let asked = after == nil ? query : query.filter { $0.name != "fresh" }
+      var target = PropertyTarget.make("", asked + number, in: "/properties")
       if let after { target += (target.contains("?") ? "&" : "?") + "after=\(after)" }
       let response = try client.exchange("GET", target, fields: [("Accept", "application/x-ndjson")])
       if response.status == 200 { return response }
