@@ -45,7 +45,13 @@ package final class Engine: Sendable {
     try Self.write(configuration, to: "\(folder)/conf")
     process = try Self.spawn(Engine.program ?? "nats-server", ["-c", "\(folder)/conf", "-l", "\(folder)/log"])
     let name = (Engine.program ?? "").split(separator: "/").last.map(String.init) ?? "nats-server"
-    port = try Self.awaitPort("\(folder)/\(name)_\(process).ports")
+    do {
+      port = try Self.awaitPort("\(folder)/\(name)_\(process).ports")
+    } catch {
+      // Nothing else ends it, as there is no object.
+      kill(process, SIGKILL)
+      throw error
+    }
   }
 
   deinit {
