@@ -39,20 +39,15 @@ extension Beat {
 
   /// Reads a beat; nil when it is none.
   init?(_ bytes: [UInt8]) {
-    guard let tree = LogRecord.tree(of: bytes[...]), tree.kind(of: tree.root) == .object else { return nil }
-    func number(_ name: String) -> UInt64? {
-      tree.member(name, of: tree.root).flatMap { tree.uint64($0) }.flatMap { $0 < 1 << 62 ? $0 : nil }
-    }
-    func text(_ name: String) -> String? { tree.member(name, of: tree.root).flatMap { tree.string($0) } }
-    func flag(_ name: String) -> Bool { tree.member(name, of: tree.root).flatMap { tree.bool($0) } ?? false }
-    guard let node = text("node"), let session = text("session"), let term = number("term"),
-      let sequence = number("sequence"), let revision = number("revision"), let version = number("v"),
-      let time = tree.member("time", of: tree.root).flatMap({ tree.int64($0) })
+    guard let reader = MessageReader(bytes[...]), let node = reader.text("node"),
+      let session = reader.text("session"), let term = reader.number("term"),
+      let sequence = reader.number("sequence"), let revision = reader.number("revision"),
+      let version = reader.number("v"), let time = reader.member("time").flatMap({ reader.tree.int64($0) })
     else { return nil }
     self.init(
-      node: node, session: session, term: term, isLeading: flag("leads"), isResigning: flag("resigns"),
-      sequence: sequence, revision: Revision(revision), holders: number("holders") ?? 0, demand: number("demand") ?? 0,
-      told: number("told") ?? 0,
+      node: node, session: session, term: term, isLeading: reader.flag("leads") ?? false,
+      isResigning: reader.flag("resigns") ?? false, sequence: sequence, revision: Revision(revision),
+      holders: reader.number("holders") ?? 0, demand: reader.number("demand") ?? 0, told: reader.number("told") ?? 0,
       time: Timestamp(milliseconds: time), version: version)
   }
 }

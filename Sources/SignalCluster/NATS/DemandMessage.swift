@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: MIT
 
 internal import JSON
-package import SignalHTTP
+internal import SignalHTTP
 internal import SignalStore
 
 /// What a node tells of what its clients watch: some of it, or what of it has changed.
-package struct DemandMessage: Sendable, Equatable {
+struct DemandMessage: Sendable, Equatable {
   /// The name of the node, and of its process.
-  package var node: String
-  package var session: String
+  var node: String
+  var session: String
   /// Counts the messages of the process.
-  package var number: UInt64
+  var number: UInt64
   /// The number of the first message of the last time that it has told everything.
-  package var first: UInt64
+  var first: UInt64
   /// Whether with this message, and those since the first, everything is told.
-  package var isWhole: Bool
+  var isWhole: Bool
   /// Lists of patterns, each with how many subscriptions have it now.
-  package var lists: [WatchedList]
-
-  package init(
-    node: String, session: String, number: UInt64, first: UInt64, isWhole: Bool, lists: [WatchedList]
-  ) {
-    self.node = node
-    self.session = session
-    self.number = number
-    self.first = first
-    self.isWhole = isWhole
-    self.lists = lists
-  }
+  var lists: [WatchedList]
 
   /// As it is sent: an object of JSON, with a list for each list, the number before its patterns.
   var bytes: [UInt8] {
@@ -53,18 +42,16 @@ package struct DemandMessage: Sendable, Equatable {
     text.append(literal: "]}")
     return text
   }
+}
 
+extension DemandMessage {
   /// Reads it; nil when it is none.
   init?(_ bytes: [UInt8]) {
-    guard let tree = LogRecord.tree(of: bytes[...]), tree.kind(of: tree.root) == .object else { return nil }
-    func number(_ name: String) -> UInt64? {
-      tree.member(name, of: tree.root).flatMap { tree.uint64($0) }.flatMap { $0 < 1 << 62 ? $0 : nil }
-    }
-    func text(_ name: String) -> String? { tree.member(name, of: tree.root).flatMap { tree.string($0) } }
-    guard let node = text("node"), let session = text("session"), let count = number("n"),
-      let first = number("first"), let isWhole = tree.member("whole", of: tree.root).flatMap({ tree.bool($0) }),
-      let list = tree.member("lists", of: tree.root), tree.kind(of: list) == .array
+    guard let reader = MessageReader(bytes[...]), let node = reader.text("node"),
+      let session = reader.text("session"), let count = reader.number("n"), let first = reader.number("first"),
+      let isWhole = reader.flag("whole"), let list = reader.member("lists"), reader.tree.kind(of: list) == .array
     else { return nil }
+    let tree = reader.tree
     var lists: [WatchedList] = []
     for element in tree.elements(of: list) {
       guard tree.kind(of: element) == .array else { return nil }

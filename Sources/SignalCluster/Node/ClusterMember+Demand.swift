@@ -15,6 +15,7 @@ extension ClusterMember {
       toldWatchers = watchers
       demand.beginTelling()
     }
+    guard !questions.isEmpty || demand.isActive || now >= demand.deadline else { return }
     let others = heard.filter { $0.key != configuration.node && now < $0.value + configuration.times.node }.map(\.key)
     for message in demand.tick(watchers, questions: questions, others: others, at: now) where isOpen {
       log.publish(message)

@@ -141,21 +141,15 @@ struct MessageHead {
 
   /// Reads it; nil when it is none.
   init?(_ message: ArraySlice<UInt8>) {
-    guard let line = message.firstIndex(of: UInt8(ascii: "\n")), let tree = LogRecord.tree(of: message[..<line]),
-      tree.kind(of: tree.root) == .object
-    else { return nil }
-    func value(_ name: String) -> UInt64? {
-      tree.member(name, of: tree.root).flatMap { tree.uint64($0) }.flatMap { $0 < 1 << 62 ? $0 : nil }
-    }
-    guard let term = value("term"), let number = value("n"),
-      let from = tree.member("from", of: tree.root).flatMap({ tree.string($0) })
+    guard let line = message.firstIndex(of: UInt8(ascii: "\n")), let reader = MessageReader(message[..<line]),
+      let term = reader.number("term"), let number = reader.number("n"), let from = reader.text("from")
     else { return nil }
     self.term = term
     self.number = number
     self.from = from
-    base = value("base") ?? 1
-    answered = value("answered") ?? 0
-    entries = value("entries") ?? 0
+    base = reader.number("base") ?? 1
+    answered = reader.number("answered") ?? 0
+    entries = reader.number("entries") ?? 0
     end = line + 1
   }
 }

@@ -46,7 +46,7 @@ extension ClusterMember {
       var isGone = false
       let fits = store.adopt(entries) { entry, replica in
         let made = entry.record(in: replica)
-        if let made, isBelievedGone(by: made, entry.operation) { isGone = true }
+        if let made, presence.isBelievedGone(by: made, entry.operation) { isGone = true }
         return made
       }
       guard fits else { return end("an entry of the log does not fit what this node has") }
@@ -62,11 +62,6 @@ extension ClusterMember {
     applied += UInt64(entries.count)
     if entries.isEmpty { snapshots.empty += 1 }
     forwarding.answer(entries: appliedEntries)
-  }
-
-  /// Whether others have believed that this node is gone, and have ended what its clients hold.
-  private func isBelievedGone(by record: Record, _ operation: String?) -> Bool {
-    presence.isBelievedGone(by: record, isOther: operation.map { !$0.hasPrefix("\(forwarding.name).") } ?? false)
   }
 
   private func endAsGone() { end("the others have believed that this node is gone, and ended what its clients hold") }
@@ -259,7 +254,7 @@ extension ClusterMember {
     note(count)
     for item in proposed.prefix(count) {
       // What another node has asked for that led before, when this one leads by now.
-      if isBelievedGone(by: item.record, item.operation) { return endAsGone() }
+      if presence.isBelievedGone(by: item.record, item.operation) { return endAsGone() }
       committed?.apply(item.record)
       if let operation = item.operation { forwarding.isInLog(operation) }
     }

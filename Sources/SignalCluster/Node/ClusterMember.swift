@@ -116,7 +116,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     let home = loop
     sink = ClusterSink(limit: configuration.queueBytes) { home.needTurnSoon() }
     forwarding = Forwarding(name: "\(configuration.node).\(session)")
-    presence = Presence(timeout: configuration.times.node)
+    presence = Presence(name: forwarding.name, timeout: configuration.times.node)
     demand = Demand(node: configuration.node, session: session, silence: configuration.times.node)
     sessionEpoch = identity
   }

@@ -45,6 +45,9 @@ struct Demand {
   /// When there is something to do next.
   var deadline: UInt64 { told.hasWork ? 0 : min(nextLook, teller.deadline, waits.first?.end ?? .max) }
 
+  /// Whether somebody wants to know something, here or elsewhere.
+  var isActive: Bool { generation > 0 || teller.hasListeners }
+
   /// The engine is there: what was said meanwhile was not heard.
   mutating func begin(at now: UInt64) {
     heardSince = now
@@ -272,6 +275,8 @@ struct DemandTeller {
   var deadline: UInt64 {
     !listeners.isEmpty && (begins || position != nil || !changed.isEmpty) ? nextMessages : .max
   }
+
+  var hasListeners: Bool { !listeners.isEmpty }
 
   /// What was sent may not have arrived.
   mutating func begin() { begins = true }

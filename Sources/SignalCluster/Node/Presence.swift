@@ -8,6 +8,8 @@ internal import SignalStore
 struct Presence {
   /// The beginning of the numbers of this process.
   let own: UInt64
+  /// How the names of operations begin that this process has forwarded.
+  private let ownOperations: String
   /// Silence after which a process is gone, in milliseconds.
   private let timeout: UInt64
   /// Since when all others would have been heard.
@@ -22,7 +24,9 @@ struct Presence {
 
   private static let shift: UInt64 = 31
 
-  init(timeout: UInt64) {
+  /// - Parameter name: That of this process, as operations in the log name it.
+  init(name: String, timeout: UInt64) {
+    ownOperations = "\(name)."
     own = .random(in: 1..<1 << 30)
     self.timeout = timeout
   }
@@ -60,8 +64,8 @@ struct Presence {
 
   /// Whether an entry ends what a client of this process holds, or has registered for its end, that is still there.
   ///
-  /// - Parameter isOther: Whether another process has asked for it, for an end of a client as well as for anything else.
-  func isBelievedGone(by record: Record, isOther: Bool) -> Bool {
+  /// - Parameter operation: The forwarded operation that has made it.
+  func isBelievedGone(by record: Record, _ operation: String?) -> Bool {
     switch record {
     case .commit(let commit):
       commit.contains { change in
@@ -69,7 +73,8 @@ struct Presence {
         return isHere(holder)
       }
     // A client may take back itself what it has registered.
-    case .lastOperations(let holder, nil): isOther && isHere(holder)
+    case .lastOperations(let holder, nil):
+      isHere(holder) && operation.map { !$0.hasPrefix(ownOperations) } == true
     default: false
     }
   }

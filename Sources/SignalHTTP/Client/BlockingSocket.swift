@@ -39,25 +39,30 @@ package final class BlockingSocket {
     _ endpoint: Endpoint, _ tls: TLSContext?, _ deadline: Deadline, _ receiveBuffer: Int32? = nil,
     as name: String? = nil
   ) throws(ClientError) -> Transport {
-    let handle = try connect(endpoint, deadline, receiveBuffer)
-    guard case .tls(let host, _) = endpoint else { return Transport(handle) }
-    return try secure(handle, as: name ?? host, tls, deadline)
+    var silence: PlainGreeting?
+    return try open(endpoint, tls, deadline, receiveBuffer, as: name, greeting: &silence)
   }
 
   /// Connects, and returns the non-blocking transport; the server may greet in the clear before TLS is agreed on.
   ///
-  /// - Parameter greeting: Takes what it says.
-  /// - Throws: As the other; `broken` when the greeting is no line.
+  /// - Parameter greeting: What it may say, if anything, which takes what it says.
+  /// - Throws: As the other; `broken` when the greeting is no line, `untrusted` when it is another one.
   static func open(
-    _ endpoint: Endpoint, _ tls: TLSContext?, _ deadline: Deadline, greeting: inout PlainGreeting
+    _ endpoint: Endpoint, _ tls: TLSContext?, _ deadline: Deadline, _ receiveBuffer: Int32? = nil,
+    as name: String? = nil, greeting: inout PlainGreeting?
   ) throws(ClientError) -> Transport {
-    let handle = try connect(endpoint, deadline, nil)
+    let handle = try connect(endpoint, deadline, receiveBuffer)
     guard case .tls(let host, _) = endpoint else { return Transport(handle) }
-    greeting.line = try line(from: handle, greeting, by: deadline)
-    guard greeting.line.isEmpty || greeting.line.starts(with: greeting.start.utf8) else {
-      throw .untrusted(reason: "the server says something else than is expected before TLS")
+    if let expected = greeting {
+      let said = try line(from: handle, expected, by: deadline)
+      guard said.isEmpty || said.starts(with: expected.start.utf8) else {
+        throw .untrusted(reason: "the server says something else than is expected before TLS")
+      }
+      greeting?.line = said
     }
-    return try secure(handle, as: host, tls, deadline)
+    let transport = Transport(handle, try channel(to: name ?? host, tls))
+    try handshake(transport, by: deadline)
+    return transport
   }
 
   /// Takes a line that the server sends by itself; empty when it sends nothing for a while.
@@ -86,14 +91,6 @@ package final class BlockingSocket {
       guard line.count < greeting.limit || line.last == UInt8(ascii: "\n") else { throw .broken(code: EMSGSIZE) }
     }
     return line
-  }
-
-  private static func secure(
-    _ handle: consuming SocketHandle, as name: String, _ tls: TLSContext?, _ deadline: Deadline
-  ) throws(ClientError) -> Transport {
-    let transport = Transport(handle, try channel(to: name, tls))
-    try handshake(transport, by: deadline)
-    return transport
   }
 
   private static func channel(to host: String, _ context: TLSContext?) throws(ClientError) -> TLSChannel {

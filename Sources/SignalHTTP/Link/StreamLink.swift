@@ -47,19 +47,15 @@ package final class StreamLink: @unchecked Sendable {
     let home = loop
     DispatchQueue.global().async {
       let outcome: Result<ConnectedSocket, ClientError>
-      var line: [UInt8] = []
+      var greeting = greeting
       do throws(ClientError) {
         let deadline = Deadline(after: timeout)
-        if var greeting {
-          outcome = .success(try BlockingSocket.open(endpoint, tls, deadline, greeting: &greeting).release())
-          line = greeting.line
-        } else {
-          outcome = .success(try BlockingSocket.open(endpoint, tls, deadline).release())
-        }
+        outcome = .success(try BlockingSocket.open(endpoint, tls, deadline, greeting: &greeting).release())
       } catch {
         outcome = .failure(error)
       }
-      home.submit { [line] loop in link.adopt(outcome, line, on: loop) }
+      let line = greeting?.line ?? []
+      home.submit { loop in link.adopt(outcome, line, on: loop) }
     }
     return link
   }

@@ -50,11 +50,7 @@ struct StateWaitTests {
 
   /// Waits until so many loops observe the store.
   private func settle(at observers: Int) throws {
-    let deadline = ContinuousClock.now + LiveClient.patience
-    while server.store.commits.observerCount != observers {
-      try #require(ContinuousClock.now < deadline, "\(server.store.commits.observerCount) observers")
-      sched_yield()
-    }
+    try eventually { server.store.commits.observerCount == observers }
   }
 
   @Test(arguments: ["/properties/a", "/properties"])
