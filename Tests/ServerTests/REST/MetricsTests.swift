@@ -104,7 +104,7 @@ struct ToldMetrics {
     #expect((told["signal_delivery_delay_seconds_count"] ?? 0) >= 2)
     #expect((told["signal_websocket_messages_received_total"] ?? 0) >= 7)
     #expect((told["signal_received_bytes_total"] ?? 0) > 100 && (told["signal_sent_bytes_total"] ?? 0) > 100)
-    withExtendedLifetime(stream) {}
+    withExtendedLifetime((clients, stream)) {}
   }
 
   @Test func `resets and expiries are counted`() throws {
