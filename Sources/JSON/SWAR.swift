@@ -90,6 +90,8 @@ extension Span<UInt8> {
       if word(at: index) != other.word(at: index) { return false }
       index += 8
     }
+    // The last eight, some of which are known to be equal.
+    if length >= 8 { return index == length || word(at: length - 8) == other.word(at: length - 8) }
     while index < length {
       if byte(at: index) != other.byte(at: index) { return false }
       index += 1

@@ -32,10 +32,13 @@ public struct Change: Sendable, Equatable {
   /// The property that changed.
   public var path: PropertyPath { subject.path }
 
+  /// The property as it is now, or as it was when it is gone.
+  ///
   /// At least one of the two is not nil: the initializers ensure it.
-  private var subject: StoredValue {
-    guard let subject = new ?? old else { preconditionFailure("A change has neither a new nor an old value.") }
-    return subject
+  var subject: StoredValue {
+    if let new { return new }
+    guard let old else { preconditionFailure("A change has neither a new nor an old value.") }
+    return old
   }
 
   package init(set new: StoredValue, replacing old: StoredValue?) {

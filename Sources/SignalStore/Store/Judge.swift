@@ -24,29 +24,39 @@ struct Judge: Sendable {
   }
 
   /// Whether an operation involves computed properties; most do not, and need none of the lists of a transaction.
+  ///
+  /// Inlined, because a call would copy the judge.
+  @inline(__always)
   func concernsFormulas(_ operation: PropertyStore.Operation, _ current: StoredValue?) -> Bool {
     if operation.isDefinition { return true }
     if formulas.isEmpty { return false }
-    return current?.computation != nil || formulas.node(at: operation.path) != nil
+    return current?.isComputed == true || formulas.node(at: operation.path) != nil
   }
 
-  /// What the operation will do to the property in its current state.
-  func outcome(
-    of operation: PropertyStore.Operation, _ index: Int, _ current: StoredValue?, in replica: Replica
-  ) throws(StoreError) -> OperationResult.Outcome {
-    guard operation.condition.holds(for: current, in: replica.epoch) else {
-      throw .conditionFailed(operation: index, current: current, revision: replica.revision)
-    }
+  /// Refuses an operation that was decided by other properties which have changed since.
+  func checkPremises(
+    of operation: PropertyStore.Operation, _ index: Int, in replica: Replica
+  ) throws(StoreError) {
     for premise in operation.premises {
       guard premise.condition.holds(for: replica.tree.value(at: premise.path), in: replica.epoch) else {
+        let current = replica.tree.value(at: operation.path)
         throw .conditionFailed(operation: index, current: current, revision: replica.revision)
       }
     }
+  }
+
+  /// What the operation will do to the property in its current state, at a revision of a store.
+  func outcome(
+    of operation: PropertyStore.Operation, _ index: Int, _ current: StoredValue?, at revision: Revision, in epoch: Epoch
+  ) throws(StoreError) -> OperationResult.Outcome {
+    guard operation.condition.holds(for: current, in: epoch) else {
+      throw .conditionFailed(operation: index, current: current, revision: revision)
+    }
     switch operation.action {
-    case .set(let value, let always, _, _):
+    case .set(_, let always, _, _):
       guard let current else { return .created }
-      if current.computation != nil { throw .isComputed(operation: index) }
-      return always || current.value != value ? .replaced : .unchanged
+      if current.isComputed { throw .isComputed(operation: index) }
+      return always || !operation.action.sets(current.value) ? .replaced : .unchanged
     case .define(let formula):
       guard let current else { return .created }
       return current.computation?.formula == formula ? .unchanged : .replaced
@@ -107,28 +117,35 @@ struct Judge: Sendable {
     }
   }
 
+  /// The property as an operation with an effect sets it, with its lease; nil when it removes or defines it, which ends
+  /// its lease.
+  mutating func property(
+    after operation: PropertyStore.Operation, _ current: StoredValue?, revision: Revision, time: Timestamp,
+    _ now: Moment
+  ) -> StoredValue? {
+    guard let value = operation.action.value else {
+      if let current, let lease = current.lease { leases.end(lease, of: current.path) }
+      return nil
+    }
+    // The path of the current value, so that all values of a property share its memory.
+    let path = current?.path ?? operation.path
+    let lease = leases.begin(path, for: operation.ttl, operation.holder, from: now, replacing: current?.lease)
+    return StoredValue(path: path, value: value, revision: revision, time: time, lease: lease)
+  }
+
   /// The change that an operation with an effect makes; nil for a definition, whose value is computed after all
   /// operations have been examined.
   mutating func change(
     _ operation: PropertyStore.Operation, _ current: StoredValue?, revision: Revision, time: Timestamp, _ now: Moment
   ) -> Change? {
-    switch operation.action {
-    case .set(let value, _, let ttl, let holder):
-      // The path of the current value, so that all values of a property share its memory.
-      let path = current?.path ?? operation.path
-      let lease = leases.begin(path, for: ttl, holder, from: now, replacing: current?.lease)
-      let new = StoredValue(path: path, value: value, revision: revision, time: time, lease: lease)
+    if let new = property(after: operation, current, revision: revision, time: time, now) {
       return Change(set: new, replacing: current)
-    case .define:
-      if let current, let lease = current.lease { leases.end(lease, of: current.path) }
-      return nil
-    case .delete:
-      guard let current else {
-        preconditionFailure("The property to be deleted was there when the operation was judged.")
-      }
-      if let lease = current.lease { leases.end(lease, of: current.path) }
-      return Change(delete: current, revision: revision, time: time)
     }
+    if operation.isDefinition { return nil }
+    guard let current else {
+      preconditionFailure("The property to be deleted was there when the operation was judged.")
+    }
+    return Change(delete: current, revision: revision, time: time)
   }
 
   /// The property with another lease, or none, for an operation that leaves its value unchanged; nil for the many that

@@ -16,6 +16,12 @@ extension PropertyStore {
       case delete
       /// Makes it a computed property: its value is that of the formula, now and after every change of an input.
       case define(Formula)
+
+      /// The value that is set; nil when none is.
+      var value: JSONText? { if case .set(let value, _, _, _) = self { value } else { nil } }
+
+      /// Whether it sets this value.
+      func sets(_ value: JSONText) -> Bool { if case .set(let new, _, _, _) = self { new == value } else { false } }
     }
 
     /// The property.
@@ -43,7 +49,7 @@ extension PropertyStore {
     }
 
     /// Makes a step from its parts.
-    public init(_ action: Action, _ path: PropertyPath, if condition: Condition = .any) {
+    public init(_ action: consuming Action, _ path: consuming PropertyPath, if condition: consuming Condition = .any) {
       self.path = path
       self.action = action
       self.condition = condition
@@ -51,8 +57,8 @@ extension PropertyStore {
 
     /// A step that gives the property a value.
     public static func set(
-      _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false,
-      ttl: Duration? = nil, holder: Holder? = nil
+      _ path: consuming PropertyPath, _ value: consuming JSONText, if condition: consuming Condition = .any,
+      always: Bool = false, ttl: Duration? = nil, holder: Holder? = nil
     ) -> Operation {
       Operation(.set(value, always: always, ttl: ttl, holder: holder), path, if: condition)
     }

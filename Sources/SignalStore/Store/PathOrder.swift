@@ -37,6 +37,11 @@ enum PathOrder {
       if difference != 0 { return index &+ difference.leadingZeroBitCount / 8 }
       index &+= 8
     }
+    if common >= 8, index < common {
+      // The last eight, some of which are known to be equal.
+      let difference = word(a, at: common &- 8) ^ word(b, at: common &- 8)
+      return difference == 0 ? common : common &- 8 &+ difference.leadingZeroBitCount / 8
+    }
     while index < common, a[index] == b[index] { index &+= 1 }
     return index
   }
@@ -50,7 +55,12 @@ enum PathOrder {
   /// When two heads differ, they are ordered like the paths (whose first `start` bytes are
   /// equal); when they are equal, nothing is known. A path that has ended is padded with 0.
   static func head(_ bytes: Span<UInt8>, from start: Int) -> UInt64 {
-    if start &+ 8 <= bytes.count { return ranked(word(bytes, at: start)) }
+    let missing = start &+ 8 &- bytes.count
+    if missing <= 0 { return ranked(word(bytes, at: start)) }
+    if missing < 8, bytes.count >= 8 {
+      // The last eight, without those before `start`.
+      return ranked(word(bytes, at: bytes.count &- 8)) &<< UInt64(missing &* 8)
+    }
     var head: UInt64 = 0
     var shift: UInt64 = 56
     var index = start
@@ -64,10 +74,11 @@ enum PathOrder {
 
   /// Eight bytes, the first most significant.
   ///
-  /// The caller has checked the bounds.
+  /// - Parameter index: At least 0, and at most 8 less than the count.
   private static func word(_ bytes: Span<UInt8>, at index: Int) -> UInt64 {
-    // Only the type makes this unsafe: every bit pattern is a UInt64, and the load checks the bounds.
-    unsafe UInt64(bigEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+    // Unchecked: the caller has compared the offset with the count. Any eight bytes are a valid UInt64.
+    unsafe UInt64(
+      bigEndian: bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
   }
 
   /// The word with every 0x2F turned into 0x01, the other bytes as they are.

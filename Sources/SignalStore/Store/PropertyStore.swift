@@ -160,8 +160,8 @@ public final class PropertyStore: Sendable {
   ///   ``StoreError/tooManyHeld(operation:limit:)``; nothing is changed then.
   @discardableResult
   public func set(
-    _ path: PropertyPath, _ value: JSONText, if condition: Condition = .any, always: Bool = false,
-    ttl: Duration? = nil, holder: Holder? = nil
+    _ path: consuming PropertyPath, _ value: consuming JSONText, if condition: consuming Condition = .any,
+    always: Bool = false, ttl: Duration? = nil, holder: Holder? = nil
   ) throws(StoreError) -> OperationResult {
     try execute(.set(path, value, if: condition, always: always, ttl: ttl, holder: holder))
   }
@@ -204,7 +204,13 @@ public final class PropertyStore: Sendable {
     for index in operations.indices where !paths.insert(operations[index].path).inserted {
       throw .repeatedPath(operation: index)
     }
-    let now = try moment(of: operations)
+    var hasTimeToLive = false
+    for index in operations.indices {
+      guard let ttl = operations[index].ttl else { continue }
+      try check(ttl, ofOperation: index)
+      hasTimeToLive = true
+    }
+    let now = moment(hasTimeToLive: hasTimeToLive)
     let (result, dropped) = try shared.state.withLock { state throws(StoreError) in
       try state.execute(operations, at: now, commits)
     }
@@ -217,7 +223,9 @@ public final class PropertyStore: Sendable {
   /// - Throws: ``StoreError`` with 0 for the operation; nothing is changed then.
   @discardableResult
   public func execute(_ operation: Operation) throws(StoreError) -> OperationResult {
-    let now = try moment(of: CollectionOfOne(operation))
+    let ttl = operation.ttl
+    if let ttl { try check(ttl, ofOperation: 0) }
+    let now = moment(hasTimeToLive: ttl != nil)
     let (result, dropped) = try shared.state.withLock { state throws(StoreError) in
       try state.execute(operation, at: now, commits)
     }
@@ -229,19 +237,14 @@ public final class PropertyStore: Sendable {
   ///
   /// The clocks are foreign code, so they are read before the lock is taken; that of the timers only for a time to
   /// live.
-  private func moment(of operations: some Collection<Operation>) throws(StoreError) -> Moment {
+  private func moment(hasTimeToLive: Bool) -> Moment {
+    Moment(time: clock(), ticks: hasTimeToLive ? timerClock.now : nil)
+  }
+
+  private func check(_ ttl: Duration, ofOperation index: Int) throws(StoreError) {
     // A longer time could overflow the arithmetic, whatever the limit says.
     let limit = min(limits.ttlLimit, .seconds(1000 * 366 * 86_400))
-    var needsTicks = false
-    var index = 0
-    for operation in operations {
-      if let ttl = operation.ttl {
-        guard ttl > .zero, ttl <= limit else { throw .badTimeToLive(operation: index, limit: limit) }
-        needsTicks = true
-      }
-      index += 1
-    }
-    return Moment(time: clock(), ticks: needsTicks ? timerClock.now : nil)
+    guard ttl > .zero, ttl <= limit else { throw .badTimeToLive(operation: index, limit: limit) }
   }
 
   /// The part of a commit that needs no lock.

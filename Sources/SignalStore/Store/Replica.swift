@@ -121,18 +121,23 @@ package struct Replica: Sendable {
 
   /// As ``apply(_:)-(Record)`` of the commit.
   mutating func apply(_ commit: Commit) -> History.Dropped? {
-    for change in commit {
-      if let old = change.old { propertyBytes -= Self.cost(of: old) }
-      if let new = change.new {
-        propertyBytes += Self.cost(of: new)
-        _ = tree.set(new)
-      } else {
-        _ = tree.remove(change.path)
-      }
+    replace(commit.first.old, by: commit.first.new)
+    if !commit.rest.isEmpty {
+      for change in commit.rest { replace(change.old, by: change.new) }
     }
     revision = commit.revision
     time = commit.time
     return history.append(commit)
+  }
+
+  private mutating func replace(_ old: StoredValue?, by new: StoredValue?) {
+    if let old { propertyBytes -= Self.cost(of: old) }
+    if let new {
+      propertyBytes += Self.cost(of: new)
+      _ = tree.set(new)
+    } else if let old {
+      _ = tree.remove(old.path)
+    }
   }
 }
 

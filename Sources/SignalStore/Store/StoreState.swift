@@ -151,7 +151,8 @@ struct StoreState: Sendable {
       let (result, dropped) = try execute([operation], at: now, changes)
       return (result.results[0], dropped)
     }
-    let outcome = try judge.outcome(of: operation, 0, current, in: replica)
+    if !operation.premises.isEmpty { try judge.checkPremises(of: operation, 0, in: replica) }
+    let outcome = try judge.outcome(of: operation, 0, current, at: replica.revision, in: replica.epoch)
     if operation.holder != nil { try judge.checkHolders(of: CollectionOfOne(operation), in: replica) }
     if outcome == .unchanged {
       let renewed = judge.renewal(of: current, by: operation, now)
@@ -164,12 +165,17 @@ struct StoreState: Sendable {
     if !judge.quotas.isEmpty { try judge.checkQuotas(for: operation, current) }
     let revision = replica.revision.next
     let time = max(replica.time, now.time)
-    guard let change = judge.change(operation, current, revision: revision, time: time, now) else {
-      preconditionFailure("A definition is no change by itself.")
+    let commit: Commit
+    if let new = judge.property(after: operation, current, revision: revision, time: time, now) {
+      commit = Commit(Change(set: new, replacing: current))
+    } else if let current {
+      commit = Commit(Change(delete: current, revision: revision, time: time))
+    } else {
+      preconditionFailure("The property to be deleted was there when the operation was judged.")
     }
-    if judge.limits.commitBytes < .max { try checkSize(Draft.recordBytes(of: change)) }
-    let result = OperationResult(outcome: outcome, value: change.new ?? current, revision: revision)
-    return (result, apply(Commit(change), changes))
+    if judge.limits.commitBytes < .max { try checkSize(Draft.recordBytes(of: commit.first)) }
+    let result = OperationResult(outcome: outcome, value: commit.first.new ?? current, revision: revision)
+    return (result, apply(commit, changes))
   }
 
   /// Executes all operations in one commit.
@@ -185,7 +191,9 @@ struct StoreState: Sendable {
     var isChange = false
     for index in operations.indices {
       let current = replica.tree.value(at: operations[index].path)
-      let outcome = try judge.outcome(of: operations[index], index, current, in: replica)
+      if !operations[index].premises.isEmpty { try judge.checkPremises(of: operations[index], index, in: replica) }
+      let outcome = try judge.outcome(
+        of: operations[index], index, current, at: replica.revision, in: replica.epoch)
       growth.add(operations[index], outcome, current)
       isChange = isChange || outcome != .unchanged
       judged.append((outcome, current))

@@ -54,6 +54,9 @@ public final class StoredValue: Sendable {
   /// How the value was computed; nil for one that was set.
   public var computation: Computation? { if case .computed(let computation) = extra { computation } else { nil } }
 
+  /// Whether it was computed.
+  var isComputed: Bool { if case .computed = extra { true } else { false } }
+
   /// When the property expires, unless it is set before; nil when it has none.
   ///
   /// In a snapshot or a change, the time known then: a set of an equal value moves it without a change.
