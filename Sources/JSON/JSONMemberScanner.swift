@@ -75,6 +75,26 @@ package struct JSONMemberScanner {
     return value
   }
 
+  /// Passes over the member's value, whatever it is, also where it is not valid or beyond all limits.
+  package mutating func skip(in source: Span<UInt8>) {
+    guard state == .value else { return }
+    var depth = 0
+    while position < source.count {
+      switch source.byte(at: position) {
+      case UInt8(ascii: "\""):
+        guard let end = try? Validator.string(source, from: position + 1) else { return state = .failed }
+        position = end
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}") where depth == 0, UInt8(ascii: ",") where depth == 0: return state = .afterValue
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      default: break
+      }
+      position += 1
+    }
+    state = .failed
+  }
+
   /// A string without escapes at the position, which advances past it.
   private mutating func plainString(_ source: Span<UInt8>) -> Range<Int>? {
     guard position < source.count, source.byte(at: position) == UInt8(ascii: "\"") else { return nil }

@@ -37,6 +37,16 @@ extension JSONTree {
     return String(decoding: text.bytes[content.range], as: UTF8.self)
   }
 
+  /// Whether there is an escape of one half of a surrogate pair without the other, so that the string is no Unicode text
+  /// (RFC 8259 §8.2).
+  public func hasLoneSurrogate(_ node: Node) -> Bool {
+    guard hasEscape(node), let range = contentRange(of: node) else { return false }
+    let source = text.bytes.span
+    var reader = StringContent.Reader(range)
+    while reader.next(in: source) != nil {}
+    return reader.hasLoneSurrogate
+  }
+
   /// Whether the unescaped string is exactly these UTF-8 bytes; nothing is allocated.
   public func string(_ node: Node, equals other: Span<UInt8>) -> Bool? {
     guard isString(node) else { return nil }

@@ -49,6 +49,8 @@ struct StringContent {
     private let end: Int
     /// The rest of the UTF-8 form of an escape, the next byte lowest; zero when there is none.
     private var pending: UInt32 = 0
+    /// Whether an escape of half a surrogate pair has been read.
+    private(set) var hasLoneSurrogate = false
 
     @inline(__always)
     init(_ range: Range<Int>) {
@@ -90,16 +92,22 @@ struct StringContent {
       guard unit & 0xF800 == 0xD800 else { return unit }
       guard unit < 0xDC00, position + 6 <= end, source[position] == UInt8(ascii: "\\"),
         source[position + 1] == UInt8(ascii: "u")
-      else { return 0xFFFD }
+      else { return replacement() }
       let resume = position
       position += 2
       let low = codeUnit(in: source)
       guard low & 0xFC00 == 0xDC00 else {
         // The other escape stands for itself.
         position = resume
-        return 0xFFFD
+        return replacement()
       }
       return 0x1_0000 + (unit & 0x3FF) << 10 + low & 0x3FF
+    }
+
+    /// Stands for half a surrogate pair.
+    private mutating func replacement() -> UInt32 {
+      hasLoneSurrogate = true
+      return 0xFFFD
     }
 
     private mutating func codeUnit(in source: Span<UInt8>) -> UInt32 {

@@ -69,12 +69,3 @@ final class TestNode: Sendable {
     _ = left.wait(timeout: .now() + 10)
   }
 }
-
-/// Waits until something is so.
-func eventually(_ what: String, within seconds: Int = 60, _ isSo: () throws -> Bool) throws {
-  for _ in 0..<seconds * 50 {
-    if try isSo() { return }
-    usleep(20_000)
-  }
-  throw EngineError("not within \(seconds) s: \(what)")
-}

@@ -140,7 +140,7 @@ struct ClientMessage {
       let limits = configuration.texts(bytes: text.count, levels: 3)
       tree = JSONTree(try JSONText(validating: text, limits: limits))
     } catch {
-      throw Refusal(id: nil, problem: Problem(.badJSON, "\(error)", position: error.offset))
+      throw Refusal(id: Self.id(in: text), problem: Problem(.badJSON, "\(error)", position: error.offset))
     }
     guard var members = JSONMembers(tree, tree.root, of: "a command") else {
       throw Refusal(id: nil, problem: Problem(.badMessage, "A message is a JSON object."))
@@ -157,6 +157,16 @@ struct ClientMessage {
     } catch {
       throw Refusal(id: id, problem: error)
     }
+  }
+
+  /// The `id` of a message that cannot be read as a whole: which command is refused has to be known all the same.
+  private static func id(in text: Span<UInt8>) -> Int? {
+    var members = JSONMemberScanner()
+    var id: Int?
+    while let name = members.next(in: text) {
+      if text.extracting(name).isLiteral("id") { id = members.integer(in: text) } else { members.skip(in: text) }
+    }
+    return id
   }
 
   private static func command(

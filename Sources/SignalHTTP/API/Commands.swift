@@ -154,6 +154,11 @@ final class Commands {
     return series
   }
 
+  /// Whether a cursor, also one of an earlier epoch, names the change that has set the property.
+  func isCursor(_ cursor: Cursor, of stored: StoredValue) -> Bool {
+    store.present(cursor) == self.cursor(stored.revision)
+  }
+
   /// The revision of a cursor that belongs to this history.
   func revision(of cursor: Cursor) throws(Problem) -> Revision {
     let present = store.present(cursor)

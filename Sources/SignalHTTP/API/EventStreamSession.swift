@@ -93,6 +93,12 @@ extension EventStreamSession: Subscriber {
     drained(stream, on: loop)
   }
 
+  func accessChanged(_ subscription: DemandSubscription, on loop: isolated EventLoop) {
+    if subscriptions.end(subscription, ifForbidden: service, to: caller, on: loop) {
+      stream.close(comment: "that is not allowed any more", on: loop)
+    }
+  }
+
   func ended(_ membership: Membership, on loop: isolated EventLoop) {
     subscriptions.remove(membership)
     stream.close(comment: "that was all", on: loop)

@@ -131,6 +131,10 @@ struct JSONMembers {
   }
 
   mutating func path(_ name: String, limits: PathLimits) throws(Problem) -> PropertyPath {
+    // Two different ones would be the same path.
+    if let index = index(of: name), tree.hasLoneSurrogate(members[index].value) {
+      throw Problem(.badPath, "The path contains half of a surrogate pair.")
+    }
     guard let text = try string(name) else { throw missing(name) }
     do {
       return try PropertyPath(text, limits: limits)
@@ -178,6 +182,9 @@ struct JSONMembers {
     for node in nodes {
       guard tree.kind(of: node) == .string, let text = tree.string(node) else {
         throw wrong(name, "a pattern or an array of patterns")
+      }
+      if tree.hasLoneSurrogate(node) {
+        throw Problem(.badPattern, "The pattern contains half of a surrogate pair.")
       }
       do {
         patterns.append(try PathPattern(text, limits: paths))

@@ -122,7 +122,14 @@ extension LiveAPI {
         }
         if isMatched == true { return true }
       }
-      return false
+      // One that was given before a restart.
+      return try head.entityTags(in: field, by: comparison) { tag in
+        let content = tag[1..<tag.count - 1]
+        let plain = Self.withoutCoding(content)
+        guard tags.contains(plain.count == content.count ? .identity : .gzip), let cursor = Cursor(plain.string)
+        else { return false }
+        return service.commands.isCursor(cursor, of: found)
+      }
     }
   }
 

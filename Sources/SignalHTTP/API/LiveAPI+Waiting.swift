@@ -24,14 +24,29 @@ extension LiveAPI {
       if let until { try problem { () throws(Problem) in try service.commands.conditionFilter(until) } } else { nil }
     let (wait, found, revision, isMet) = service.waits.begin(
       path, PropertyWait.Condition(since: since, until: filter), atMost: time,
-      answer: LateAnswer(self, responder, path, pointer: pointer), on: loop)
+      answer: LateAnswer(self, responder, path, pointer: pointer, to: caller), on: loop)
     // A wait with a timeout of zero still waits until its condition has been evaluated.
     if let wait { return .wait(wait, atMost: time > .zero ? time : service.responseTimeout) }
     answer(path, isMet, found, revision, pointer, head, &response)
     return .answered
   }
 
-  fileprivate func answer(
+  /// The answer at the end of a wait, when its client is still who it was and may still read.
+  fileprivate func answerLate(
+    _ path: PropertyPath, _ isMet: Bool, _ found: StoredValue?, _ revision: Revision, _ pointer: String?,
+    _ head: borrowing RequestHead, to caller: Caller, _ response: inout ResponseWriter
+  ) {
+    do throws(Problem) {
+      try service.checkIdentity(of: caller)
+      try service.commands.checkReadingAlways(path, as: caller)
+    } catch {
+      note(.problem(error), head, caller.identity, caller.peer)
+      return response.refuse(.problem(error))
+    }
+    answer(path, isMet, found, revision, pointer, head, &response)
+  }
+
+  private func answer(
     _ path: PropertyPath, _ isMet: Bool, _ found: StoredValue?, _ revision: Revision, _ pointer: String?,
     _ head: borrowing RequestHead, _ response: inout ResponseWriter
   ) {
@@ -56,18 +71,20 @@ private final class LateAnswer: WaitAnswer {
   private let responder: HTTPResponder
   private let path: PropertyPath
   private let pointer: String?
+  private let caller: Caller
 
-  init(_ api: LiveAPI, _ responder: HTTPResponder, _ path: PropertyPath, pointer: String?) {
+  init(_ api: LiveAPI, _ responder: HTTPResponder, _ path: PropertyPath, pointer: String?, to caller: Caller) {
     self.api = api
     self.responder = responder
     self.path = path
     self.pointer = pointer
+    self.caller = caller
   }
 
   func send(_ found: StoredValue?, _ revision: Revision, isMet: Bool, on loop: isolated EventLoop) {
     api.service.noteDependence()
     responder.respond(on: loop) { head, response in
-      api.answer(path, isMet, found, revision, pointer, head, &response)
+      api.answerLate(path, isMet, found, revision, pointer, head, to: caller, &response)
     }
   }
 }

@@ -89,7 +89,7 @@ final class LiveAPI: RequestHandler {
   }
 
   /// Notes a refusal for an audit log.
-  private func note(_ error: APIError, _ head: borrowing RequestHead, _ identity: Identity?, _ peer: Peer) {
+  func note(_ error: APIError, _ head: borrowing RequestHead, _ identity: Identity?, _ peer: Peer?) {
     guard case .problem(let problem) = error, service.commands.auditKind(of: problem) != nil else { return }
     let request = "\(head.method) \(head.path.string)"
     service.commands.note(problem, of: identity, peer, request: request)

@@ -155,6 +155,16 @@ final class LiveService {
     return authenticator.current.settings.required
   }
 
+  /// Refuses somebody who is no longer who they were when their request came.
+  func checkIdentity(of caller: Caller) throws(Problem) {
+    guard let identity = caller.identity else {
+      if isIdentityRequired, !caller.isAdministrator { throw .unauthenticated }
+      return
+    }
+    let isAccepted = authenticator?.current.confirms(identity) ?? identity.isAccepted(at: .now)
+    if !isAccepted { throw identity.kind == .certificate ? .endedCertificate : .invalidToken }
+  }
+
   // MARK: Requests
 
   /// Validates a requested subscription, claims the memory for it and compiles its filter.

@@ -235,6 +235,7 @@ final class LiveSession: WebSocketHandler {
     for membership in subscriptions.changed(between: before, and: caller, service) {
       accessChanged(membership, on: loop)
     }
+    for subscription in subscriptions.demanding { accessChanged(subscription, on: loop) }
   }
 
   /// Compresses nothing any more, unless that is done for those who are known, too.
@@ -337,6 +338,10 @@ extension LiveSession: Subscriber {
     subscriptions.restart(
       membership, wire: .webSocket(batched: isBatched), service, as: caller, subscriber: self, on: loop)
     proceed(on: loop)
+  }
+
+  func accessChanged(_ subscription: DemandSubscription, on loop: isolated EventLoop) {
+    _ = subscriptions.end(subscription, ifForbidden: service, to: caller, on: loop)
   }
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) { subscriptions.remove(membership) }

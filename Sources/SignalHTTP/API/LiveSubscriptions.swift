@@ -170,6 +170,22 @@ final class LiveSubscriptions {
     hasWork = true
   }
 
+  /// Ends a subscription to demand whose subscriber may not have it any more; true when it did.
+  func end(
+    _ subscription: DemandSubscription, ifForbidden service: LiveService, to caller: Caller,
+    on loop: isolated EventLoop
+  ) -> Bool {
+    guard (try? service.commands.checkDemand(subscription.patterns, as: caller)) == nil,
+      let index = demands.firstIndex(where: { $0.subscription === subscription })
+    else { return false }
+    hub.cancel(demands.remove(at: index).subscription)
+    subscription.sendEnd(on: loop)
+    return true
+  }
+
+  /// The subscriptions to demand.
+  var demanding: [DemandSubscription] { demands.map(\.subscription) }
+
   /// The subscriptions in which two callers see something else.
   func changed(between old: Caller, and new: Caller, _ service: LiveService) -> [Membership] {
     members.filter { service.view(of: $0.request, as: old) != service.view(of: $0.request, as: new) }.map(\.membership)

@@ -92,7 +92,7 @@ struct PlainCommand {
 
 extension Span<UInt8> {
   /// Whether these are the bytes of a literal.
-  fileprivate func isLiteral(_ literal: StaticString) -> Bool {
+  func isLiteral(_ literal: StaticString) -> Bool {
     guard count == literal.utf8CodeUnitCount else { return false }
     // The literal has as many bytes as the span; they are compared one by one, as names are short.
     return indices.allSatisfy { unsafe literal.utf8Start[$0] == self[$0] }

@@ -27,15 +27,28 @@ extension RequestHead {
     in field: KnownField, contain tag: ByteView?, by comparison: TagComparison
   ) throws(HTTPParseError) -> Bool? {
     guard has(field) else { return nil }
+    guard let tag else {
+      try forEachEntityTag(in: field) { _ in }
+      return false
+    }
+    return try entityTags(in: field, by: comparison) { $0.equals(tag) }
+  }
+
+  /// The same for an existing resource that may have several tags.
+  ///
+  /// - Parameter isCurrent: Whether a tag, given with its quotes, is one of them.
+  package func entityTags(
+    in field: KnownField, by comparison: TagComparison, where isCurrent: (ByteView) -> Bool
+  ) throws(HTTPParseError) -> Bool? {
+    guard has(field) else { return nil }
     var isMatched = false
     try forEachEntityTag(in: field) { candidate in
-      guard let tag else { return }
       guard let candidate else {
         isMatched = true
         return
       }
       if comparison == .strong, candidate.isWeak { return }
-      if candidate.opaque.equals(tag) { isMatched = true }
+      if !isMatched, isCurrent(candidate.opaque) { isMatched = true }
     }
     return isMatched
   }

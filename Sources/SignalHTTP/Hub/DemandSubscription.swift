@@ -62,6 +62,17 @@ final class DemandSubscription {
     return pending.removeValue(forKey: pattern).map { (pattern, $0) }
   }
 
+  /// What it may be told may be something else than before.
+  func accessChanged(on loop: isolated EventLoop) { subscriber.accessChanged(self, on: loop) }
+
+  /// Sends that it is over.
+  func sendEnd(on loop: isolated EventLoop) {
+    block.append(resumeAt: nil, name: "end") { [id] in
+      LiveEventWriter(subscription: id).appendEnd(nil, to: &$0.bytes)
+    }
+    subscriber.outlet.send(block.take(), on: loop)
+  }
+
   /// Whether anything is left to send.
   var hasWork: Bool { !isLive || !pending.isEmpty }
 

@@ -336,6 +336,7 @@ final class Hub: TurnParticipant {
     for case let group? in groups {
       for member in group.members + group.behind { member.restart(on: loop) }
     }
+    for subscription in demandSubscriptions { subscription.accessChanged(on: loop) }
   }
 
   private func tellDemand(on loop: isolated EventLoop) {

@@ -39,6 +39,8 @@ protocol Subscriber: AnyObject {
   var filterWork: RecentWork { get set }
   /// What a subscription may see may be something else than before.
   func accessChanged(_ membership: Membership, on loop: isolated EventLoop)
+  /// The same for a subscription to demand.
+  func accessChanged(_ subscription: DemandSubscription, on loop: isolated EventLoop)
   /// A subscription has received all the events it wanted; they have been sent already.
   func ended(_ membership: Membership, on loop: isolated EventLoop)
 

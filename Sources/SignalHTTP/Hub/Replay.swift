@@ -65,7 +65,8 @@ final class Replay {
     deadband = options.delivery.deadband.map { DeadbandState($0, limit: limits.deadbandPaths) }
     block = FrameBlock(key.wire, epoch: store.epoch, isCounted: key.isCounted)
     if options.topic == .signals {
-      let (messages, last) = store.signals.remembered(match: initial ? options.patterns : [])
+      let (messages, last) = store.signals.remembered(match: initial || reason != nil ? options.patterns : [])
+      reset = reason
       revision = store.revision
       position = Revision(last)
       recovered = nil
@@ -112,7 +113,7 @@ final class Replay {
     if let reason = reset {
       reset = nil
       let audience = reason == .access ? options.audienceMark : nil
-      block.append { [writer, position] in writer.appendReset(position, reason, audience: audience, to: &$0.bytes) }
+      block.append { [writer, revision] in writer.appendReset(revision, reason, audience: audience, to: &$0.bytes) }
     }
     var budget = pace.turnProperties
     let isLast =

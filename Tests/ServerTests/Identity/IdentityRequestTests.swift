@@ -246,4 +246,24 @@ import Testing
     #expect(told.all == ["kitchen", "kitchen", "-", "-"])
     #expect(try client.request("GET", "/a", timeout: LiveClient.patience).status == 308)
   }
+
+  @Test(arguments: [true, false])
+  func `who waits, and is not accepted any more, is told nothing`(isRevoked: Bool) throws {
+    let server = try TokenServer { $0.required = true }
+    let expires = isRevoked ? nil : Timestamp(milliseconds: Timestamp.now.milliseconds + 200)
+    let token = try server.make("ann", expires: expires)
+    let waiting = try server.server.connect(
+      sending: "GET /properties/a?until=value==2&wait=1m HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
+    try eventually { server.server.store.commits.observerCount == 1 }
+    if isRevoked {
+      try server.revoke("ann")
+    } else {
+      try eventually { try server.request("GET", "/auth/me", token).status == 401 }
+    }
+    try server.server.store.set("a", "2")
+    let answer = try waiting.receive()
+    #expect(answer.status == 401 && answer.code == "invalid_token" && answer.value("ETag") == nil)
+    #expect(answer.value("WWW-Authenticate")?.contains("invalid_token") == true)
+    #expect(waiting.isAlive())
+  }
 }

@@ -306,4 +306,41 @@ struct CommandTests {
     #expect(received.contains(#"{"type":"hello","#))
     for id in 1...3 { #expect(received.contains(#"{"id":\#(id),"type":"ok","revision":0}"#)) }
   }
+
+  @Test(arguments: [
+    (#"{"id":7,"type":"set","path":"a","value":\#(String(repeating: "1", count: 1001))}"#, 7),
+    (#"{"type":"set","path":"a","value":\#(String(repeating: "[", count: 400)),"id":8}"#, nil),
+    (#"{"type":"set","path":"a","value":\#("[400]".nested(400)),"id":8}"#, 8),
+    (#"{"id":9,"type":"set","path":"a","value":{"b":"}\\"","c":tru}}"#, 9),
+    (#"{"id":"x","type":"set","path":"a","value":tru}"#, nil),
+    (#"{"value":{"id":3},"type":[tru]}"#, nil),
+  ])
+  func `a message that cannot be read is refused with its id`(text: String, id: Int?) throws {
+    let client = try LiveClient(TestServer())
+    let reply = try client.ask(text)
+    #expect(reply.type == "error" && reply.int("id") == id)
+    #expect(reply.text.contains(#""code":"bad_json""#))
+    #expect(try client.ask(#"{"id":1,"type":"ping"}"#).type == "ok")
+  }
+
+  @Test(arguments: [
+    (#""type":"set","path":"a/\ud800","value":1"#, "bad_path"), (#""type":"get","path":"\udc00a""#, "bad_path"),
+    (#""type":"send","path":"a/\ud800b","message":1"#, "bad_path"),
+    (#""type":"subscribe","match":["a","b/\ud800\ud801"]"#, "bad_pattern"),
+    (#""type":"transaction","operations":[{"op":"set","path":"\udfff","value":1}]"#, "bad_path"),
+  ])
+  func `half of a surrogate pair is in no path`(command: String, code: String) throws {
+    let client = try LiveClient(TestServer())
+    #expect(try client.ask(#"{"id":1,\#(command)}"#).text.contains("\"code\":\"\(code)\""))
+    // A whole one is, and stays what it is in values.
+    #expect(try client.ask(#"{"id":2,"type":"set","path":"a/\ud83d\ude00","value":"\ud800"}"#).type == "ok")
+    #expect(try client.ask(#"{"id":3,"type":"get","path":"a/😀"}"#).raw("value") == #""\ud800""#)
+  }
+}
+
+extension String {
+  /// In so many arrays.
+  fileprivate func nested(_ depth: Int) -> String {
+    String(repeating: "[", count: depth) + self + String(repeating: "]", count: depth)
+  }
 }

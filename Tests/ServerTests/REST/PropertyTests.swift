@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import JSON
 import SignalHTTP
 import SignalStore
 import TestSupport
@@ -329,5 +330,32 @@ struct PropertyTests {
     // Encoded it is three times as long and still a path.
     let encoded = longest.dropLast().replacing("x", with: "%78")
     #expect(try client.request("GET", "/properties/\(encoded)").status == 200)
+  }
+
+  @Test func `a tag of before a restart is as good as one of now`() throws {
+    let before = try #require(Epoch("before"))
+    var replica = try Replica(epoch: #require(Epoch("now")))
+    for (revision, path) in [(1, "a"), (2, "b"), (3, "c")] {
+      let value = StoredValue(
+        path: try PropertyPath(path), value: try JSONText(validating: "1"), revision: Revision(UInt64(revision)),
+        time: Timestamp(milliseconds: 1))
+      replica.apply(.commit(Commit(Change(set: value, replacing: nil))))
+    }
+    let store = PropertyStore(restoring: replica, ancestors: [before: 2]) { source throws(FormulaError) in
+      throw FormulaError("there are none")
+    }
+    let client = try TestServer(store: store).connect()
+    func status(_ path: String, _ field: String, _ tag: String) throws -> Int {
+      try client.request("GET", "/properties/\(path)", fields: [(field, tag)]).status
+    }
+    #expect(try status("a", "If-None-Match", #""before.1""#) == 304)
+    #expect(try status("a", "If-None-Match", #"W/"before.1-gzip", "x.1""#) == 304)
+    #expect(try status("a", "If-Match", #""x.1", "before.1""#) == 200)
+    #expect(try status("a", "If-Match", #"W/"before.1""#) == 412)
+    #expect(try status("b", "If-None-Match", #""before.1""#) == 200)
+    #expect(try status("b", "If-Match", #""before.1""#) == 412)
+    // What the epoch before did not have any more.
+    #expect(try status("c", "If-None-Match", #""before.3""#) == 200)
+    #expect(try status("c", "If-Match", #""before.3""#) == 412)
   }
 }

@@ -191,12 +191,4 @@ struct StateWaitTests {
     #expect(server.store.get("w") == nil)
     #expect(try live.awaitClose().code == .goingAway)
   }
-
-  private func eventually(_ isSo: () -> Bool) throws {
-    let deadline = ContinuousClock.now + LiveClient.patience
-    while !isSo() {
-      try #require(ContinuousClock.now < deadline)
-      sched_yield()
-    }
-  }
 }

@@ -27,11 +27,7 @@ struct WaitTests {
 
   /// Waits until so many observe the store: each loop on which a request waits does.
   private func settle(at observers: Int) throws {
-    let deadline = ContinuousClock.now + LiveClient.patience
-    while server.store.commits.observerCount != observers {
-      try #require(ContinuousClock.now < deadline, "\(server.store.commits.observerCount) observers")
-      sched_yield()
-    }
+    try eventually("\(observers) observers") { server.store.commits.observerCount == observers }
   }
 
   @Test func `what is newer than the cursor is answered at once`() throws {

@@ -66,8 +66,8 @@ extension Refusal {
   static let live: [Refusal] = [
     .message("message: nothing", "", 400, "bad_json", hasID: false),
     .message("message: no JSON", "ping", 400, "bad_json", hasID: false),
-    .message("message: half an object", #"{"id":1,"type":"ping""#, 400, "bad_json", hasID: false),
-    .message("message: two", #"{"id":1,"type":"ping"}{"id":2,"type":"ping"}"#, 400, "bad_json", hasID: false),
+    .message("message: half an object", #"{"id":1,"type":"ping""#, 400, "bad_json"),
+    .message("message: two", #"{"id":1,"type":"ping"}{"id":2,"type":"ping"}"#, 400, "bad_json"),
     .message("message: an array", #"[{"id":1,"type":"ping"}]"#, 400, "bad_message", hasID: false),
     .message("message: null", "null", 400, "bad_message", hasID: false),
     .message("message: no id", #"{"type":"ping"}"#, 400, "bad_message", hasID: false),
@@ -83,7 +83,7 @@ extension Refusal {
     .message(
       "message: a number of 1001 digits",
       #"{"id":1,"type":"set","path":"a","value":[1.\#(String(repeating: "7", count: 1000))]}"#,
-      400, "bad_json", hasID: false),
+      400, "bad_json"),
     .message(
       "message: 258 levels",
       #"{"id":1,"type":"set","path":"a","value":\#(deep)}"#,

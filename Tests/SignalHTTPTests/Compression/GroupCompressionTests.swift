@@ -156,6 +156,7 @@ private final class CompressedClient: Subscriber, Outlet {
   func waitsForRoom() { subscriptions.waitForRoom() }
   // There are no rules here.
   func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {}
+  func accessChanged(_ subscription: DemandSubscription, on loop: isolated EventLoop) {}
   func ended(_ membership: Membership, on loop: isolated EventLoop) { subscriptions.remove(membership) }
   var isInWindow: Bool { subscriptions.isInWindow }
   func enterWindow(_ membership: Membership) -> Bool { subscriptions.enterWindow(membership) }

@@ -72,6 +72,7 @@ final class FakeConnection: Subscriber, Outlet {
 
   // There are no rules here.
   func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {}
+  func accessChanged(_ subscription: DemandSubscription, on loop: isolated EventLoop) {}
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) {
     subscriptions.remove(membership)

@@ -32,6 +32,7 @@ private final class Probe: Subscriber, Outlet {
   func waitsForRoom() {}
   // There are no rules here.
   func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {}
+  func accessChanged(_ subscription: DemandSubscription, on loop: isolated EventLoop) {}
 
   func ended(_ membership: Membership, on loop: isolated EventLoop) {}
 
