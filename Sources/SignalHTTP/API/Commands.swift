@@ -102,8 +102,10 @@ final class Commands {
   func hurry() -> UInt64 { store.hurry() }
   /// How the records of the store are kept; nil when a restart loses everything.
   var storage: StorageStatus? { store.storage }
-  /// The number of records that the store has created.
-  var records: UInt64 { store.records }
+  /// The record that has to be durable before what was read now may be told.
+  ///
+  /// - Parameter ofEvents: Whether messages or timers were read.
+  func dependence(ofEvents: Bool) -> UInt64 { store.dependence(ofEvents: ofEvents) }
   /// The limits of the store.
   var limits: StoreLimits { store.limits }
 

@@ -36,7 +36,7 @@ final class EventStreamSession: EventStreamHandler {
     var block = FrameBlock(wire, epoch: service.commands.epoch)
     let begun = subscriptions.add(subscription, id: 1, wire: wire, subscriber: self, on: loop)
     block.append { service.append(begun, to: nil, &$0.bytes) }
-    service.noteDependence()
+    service.noteDependence(ofEvents: subscription.isOfEvents)
     stream.send(answer: block.take().first, on: loop)
     drained(stream, on: loop)
   }

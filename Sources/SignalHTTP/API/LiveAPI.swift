@@ -71,7 +71,7 @@ final class LiveAPI: RequestHandler {
       isCounted = true
       if !responder.isRetry { try take(head, body, identity, responder, on: loop) }
       // Also for a refusal, which may reveal the state of the store.
-      defer { if route.tellsOfStore { service.noteDependence() } }
+      defer { if route.tellsOfStore { service.noteDependence(ofEvents: route.tellsOfEvents) } }
       return try answer(route, head, RequestBody(body), &response, responder, as: identity, on: loop)
     } catch {
       var refusal = error
@@ -439,6 +439,14 @@ private enum Route {
       .metrics,
       .server:
       false
+    }
+  }
+
+  /// Whether its answers tell of messages or timers.
+  var tellsOfEvents: Bool {
+    switch self {
+    case .timer, .timers: true
+    default: false
     }
   }
 

@@ -70,7 +70,9 @@ final class LiveService {
       store, configuration, series: series, access: AccessControl(configuration.policy, authenticator), audit: audit)
     holdsBack = commands.holdsBack
     gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
-    requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in gate?.depend(on: commands.records) }
+    requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in
+      gate?.depend(on: commands.dependence(ofEvents: false))
+    }
     histories = HistoryRequests(loop: loop) { [gate = holdsBack ? gate : nil] in gate?.depend(on: $0) }
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
@@ -252,8 +254,10 @@ final class LiveService {
   }
 
   /// Notes that the answer being written depends on the current state of the store.
-  func noteDependence() {
-    if let gate, holdsBack { gate.depend(on: commands.records) }
+  ///
+  /// - Parameter ofEvents: Whether it tells of messages or timers.
+  func noteDependence(ofEvents: Bool = false) {
+    if let gate, holdsBack { gate.depend(on: commands.dependence(ofEvents: ofEvents)) }
   }
 
   /// Makes the answer being written wait until the current state of the store is durable, even where other answers are

@@ -216,6 +216,7 @@ final class LiveSession: WebSocketHandler {
   private func begin(_ subscription: CheckedSubscription, command: Int?, on loop: isolated EventLoop) {
     let begun = subscriptions.add(
       subscription, id: nextID, wire: .webSocket(batched: isBatched), subscriber: self, on: loop)
+    if subscription.isOfEvents { service.noteDependence(ofEvents: true) }
     reply(on: loop) { service.append(begun, to: command, &$0) }
     proceed(on: loop)
   }

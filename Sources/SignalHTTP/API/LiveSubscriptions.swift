@@ -30,6 +30,9 @@ indirect enum CheckedSubscription {
   case events(SubscriptionOptions, SubscribeRequest, SubscriptionClaim?, audience: String?, reset: ResetReason?)
   /// A subscription to demand for whatever overlaps with these patterns.
   case demand([PathPattern], SubscriptionClaim?)
+
+  /// Whether it is one to messages.
+  var isOfEvents: Bool { if case .events(_, let request, _, _, _) = self { request.topic == .signals } else { false } }
 }
 
 /// What the reply to a subscription reports.

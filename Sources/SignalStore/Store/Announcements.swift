@@ -15,6 +15,8 @@ struct Announcements: Sendable {
   private(set) var announced: UInt64
   private var waiting: [(record: UInt64, subject: Subject)] = []
   private var next = 0
+  /// The last record of a message or a timer.
+  private var lastEvent: UInt64 = 0
   /// Approximate bytes of the waiting messages without a record; those with one are counted by the writer of the
   /// records.
   private var messageBytes = 0
@@ -27,17 +29,37 @@ struct Announcements: Sendable {
     announced = record
   }
 
-  /// Counts the next record, which was made.
-  mutating func count() { records += 1 }
+  /// Counts the next record, which was made; nil for a number that no record has.
+  mutating func count(_ record: Record?) {
+    records += 1
+    switch record {
+    case .signal, .timer, .timerFired, .timerRemoved: lastEvent = records
+    case .commit, .omittedCommit, .amendment, .omittedAmendment, .lastOperations, .rules, nil: break
+    }
+  }
+
+  /// Whether a message or a timer waits to become durable.
+  var hasEvents: Bool { lastEvent > announced }
+
+  /// The commits that wait, in their order.
+  var commits: [Commit] {
+    waiting[next...].compactMap { if case .commit(let commit) = $0.subject { commit } else { nil } }
+  }
+
+  private var hasMessages: Bool {
+    waiting[next...].contains { if case .message = $0.subject { true } else { false } }
+  }
 
   mutating func keep(_ commit: Commit) { waiting.append((records, .commit(commit))) }
 
   /// Holds a message until everything before it can be sent; false when it can be sent now.
   ///
-  /// - Parameter isRecorded: Whether the last record is its own.
-  mutating func keep(_ message: SignalMessage, isRecorded: Bool) -> Bool {
+  /// - Parameters:
+  ///   - isRecorded: Whether the last record is its own.
+  ///   - isStalled: Whether nobody knows when something can be sent; then it waits for other messages alone.
+  mutating func keep(_ message: SignalMessage, isRecorded: Bool, isStalled: Bool = false) -> Bool {
     if !isRecorded {
-      if announced >= records { return false }
+      if announced >= records || (isStalled && !hasMessages) { return false }
       messageBytes += KeptSignals.cost(of: message)
     }
     waiting.append((records, .message(message)))

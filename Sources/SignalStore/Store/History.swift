@@ -48,13 +48,18 @@ package struct History: Sendable {
 
   /// The commits after the revision with changes that match one of the patterns, and possibly others; nil when some of
   /// them are no longer kept or the revision is in the future.
-  func slice(after revision: Revision, match patterns: [PathPattern] = [.all]) -> HistorySlice? {
-    guard revision <= newest else { return nil }
+  ///
+  /// - Parameter last: Up to which revision; nil for all.
+  func slice(
+    after revision: Revision, match patterns: [PathPattern] = [.all], through last: Revision? = nil
+  ) -> HistorySlice? {
+    let last = min(last ?? newest, newest)
+    guard revision <= last else { return nil }
     let needed = parts.indices.filter { index in
       index == shares.count || patterns.contains { shares[index].pattern.overlaps($0) }
     }
     guard needed.allSatisfy({ parts[$0].floor <= revision }) else { return nil }
-    return HistorySlice(needed.map { parts[$0].source(after: revision) }, after: revision, through: newest)
+    return HistorySlice(needed.map { parts[$0].source(after: revision) }, after: revision, through: last)
   }
 
   /// The number of changes and bytes that are kept, and the time of the oldest commit; nil when there is none.
@@ -108,11 +113,12 @@ public struct HistorySlice: Sendable {
 
 extension HistorySlice: Sequence {
   /// Starts at the first commit.
-  public func makeIterator() -> Iterator { Iterator(sources: sources) }
+  public func makeIterator() -> Iterator { Iterator(sources: sources, through: through) }
 
   /// Iterates over the commits; a value, so iteration can be suspended and continued later.
   public struct Iterator: IteratorProtocol, Sendable {
     var sources: [Source]
+    let through: Revision
 
     /// The next commit, or nil after the last.
     public mutating func next() -> Commit? {
@@ -120,7 +126,7 @@ extension HistorySlice: Sequence {
       for source in sources {
         if let next = source.next, next.revision < first?.revision ?? Revision(.max) { first = next }
       }
-      guard let first else { return nil }
+      guard let first, first.revision <= through else { return nil }
       // A commit that is in several parts is returned once.
       for index in sources.indices where sources[index].next?.revision == first.revision { sources[index].advance() }
       return first

@@ -16,7 +16,7 @@ package enum Announcement: Sendable, Equatable {
 ///
 /// A store in memory sends a commit when it is made. A store whose records are written to disk sends it when its writer
 /// reports them durable: so nobody has seen what a crash undoes. Reads are not held back: a caller that passes on what
-/// it has read first waits until the records made by then (``records``) are announced.
+/// it has read first waits until the records made by then (``dependence(ofEvents:)``) are announced.
 extension PropertyStore {
   /// From now on ``changes`` and the messages of ``signals`` are sent by ``announce(through:)``.
   ///
@@ -30,9 +30,6 @@ extension PropertyStore {
   /// Whether changes are sent later than they are made.
   package var holdsBack: Bool { shared.state.withLock { $0.announcements != nil } }
 
-  /// The number of the last record; 0 in a store that sends everything at once.
-  package var records: UInt64 { shared.state.withLock { $0.announcements?.records ?? 0 } }
-
   /// The number of the last record whose changes have been sent to all observers; in a store that sends everything at
   /// once, that of the last durable one.
   package var lastAnnounced: UInt64 {
@@ -44,10 +41,14 @@ extension PropertyStore {
   ///
   /// To be called by one thread at a time, with numbers that grow.
   package func announce(through record: UInt64) {
-    let holdsBack = shared.state.withLock { state in
+    let (holdsBack, replaced) = shared.state.withLock { state in
       state.announcements?.take(through: record, commits, signals.messages)
-      return state.announcements != nil
+      let replaced = state.announcedState
+      if replaced.map({ $0.record < record }) == true { state.announcedState = nil }
+      return (state.announcements != nil, replaced)
     }
+    // Released without the lock.
+    withExtendedLifetime(replaced) {}
     if holdsBack {
       commits.deliver()
       signals.messages.deliver()

@@ -107,7 +107,7 @@ extension PropertyStore {
   /// Those who observe ``announced`` know what was lost: from now on what is read here is told again.
   package func settle() {
     let last = shared.state.withLock { state in
-      state.announcements?.count()
+      state.announcements?.count(nil)
       return state.announcements?.records
     }
     announce(through: last ?? 0)

@@ -103,13 +103,13 @@ public final class PropertyStore: Sendable {
   // MARK: Reading
 
   /// The revision of the last change, 0 before the first.
-  public var revision: Revision { shared.state.withLock { $0.replica.revision } }
+  public var revision: Revision { shared.state.withLock { $0.announcedState?.revision ?? $0.replica.revision } }
 
   /// The position of the last change in the history.
   public var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
   /// The number of properties.
-  public var count: Int { shared.state.withLock { $0.replica.tree.count } }
+  public var count: Int { shared.state.withLock { ($0.announcedState?.tree ?? $0.replica.tree).count } }
 
   /// The property at the path, nil when there is none.
   public func get(_ path: PropertyPath) -> StoredValue? {
@@ -125,12 +125,18 @@ public final class PropertyStore: Sendable {
 
   /// As ``get(bytes:)``, together with the revision of the store at which that was the answer.
   public func read(bytes: Span<UInt8>) -> (value: StoredValue?, revision: Revision) {
-    shared.state.withLock { ($0.replica.tree.value(at: bytes), $0.replica.revision) }
+    shared.state.withLock { state in
+      if let told = state.announcedState { return (told.tree.value(at: bytes), told.revision) }
+      return (state.replica.tree.value(at: bytes), state.replica.revision)
+    }
   }
 
   /// All properties as they are now; O(1).
   public func snapshot() -> StoreSnapshot {
-    let (tree, revision) = shared.state.withLock { ($0.replica.tree, $0.replica.revision) }
+    let (tree, revision) = shared.state.withLock { state in
+      if let told = state.announcedState { return (told.tree, told.revision) }
+      return (state.replica.tree, state.replica.revision)
+    }
     return StoreSnapshot(epoch: epoch, revision: revision, tree: tree)
   }
 
@@ -144,7 +150,9 @@ public final class PropertyStore: Sendable {
   /// ``HistorySlice/through``.
   public func changes(since cursor: Cursor, match patterns: [PathPattern] = [.all]) -> HistorySlice? {
     guard cursor.epoch == epoch else { return nil }
-    return shared.state.withLock { $0.replica.history.slice(after: cursor.revision, match: patterns) }
+    return shared.state.withLock { state in
+      state.replica.history.slice(after: cursor.revision, match: patterns, through: state.announcedState?.revision)
+    }
   }
 
   // MARK: Changing

@@ -20,6 +20,8 @@ struct StoreState: Sendable {
   var sink: (any RecordSink)?
   /// The notifications sent later; nil when everything is sent at once.
   var announcements: Announcements?
+  /// What readers are given instead of the replica, while it is not known when the rest of that becomes durable.
+  var announcedState: AnnouncedState?
   /// Which records are kept over a restart; nil when all are.
   var omissions: Omissions?
   /// The number and the time of the last message, recorded or not.
@@ -55,7 +57,7 @@ struct StoreState: Sendable {
 
   private mutating func hand(_ record: Record) {
     sink?.append(record)
-    announcements?.count()
+    announcements?.count(record)
   }
 
   /// Applies a commit and enqueues it in `changes`.
@@ -128,7 +130,7 @@ struct StoreState: Sendable {
   mutating func adopt(
     _ record: Record, _ changes: Signal<Commit>, _ messages: Signal<SignalMessage>
   ) -> History.Dropped? {
-    announcements?.count()
+    announcements?.count(record)
     switch record {
     case .commit(let commit), .omittedCommit(let commit): announcements?.keep(commit)
     case .signal(let message, _), .timerFired(let message, _):
@@ -360,7 +362,8 @@ struct StoreState: Sendable {
   private mutating func announce(_ message: SignalMessage, isRecorded: Bool, _ messages: Signal<SignalMessage>) {
     lastMessage = (message.number, message.time)
     // Without a record, it is sent after those before it, so that an observer of both sees them in order.
-    if announcements?.keep(message, isRecorded: isRecorded) != true { messages.enqueue(message) }
+    let isStalled = announcedState != nil
+    if announcements?.keep(message, isRecorded: isRecorded, isStalled: isStalled) != true { messages.enqueue(message) }
   }
 
   /// The next message, numbered and timestamped.

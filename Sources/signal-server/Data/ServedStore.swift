@@ -167,6 +167,7 @@ private final class Feed: Sendable {
     case .ok: logger.notice("the disk takes changes again")
     case .full(let error):
       logger.error("no room for changes: writes are refused until there is", metadata: ["reason": "\(error)"])
+      state.withLock { $0.store }?.readAnnounced()
     case .failed(let error):
       logger.critical("changes cannot be kept any more", metadata: ["reason": "\(error)"])
       // Nothing has been sent that is not on disk, and nothing more can be sent.

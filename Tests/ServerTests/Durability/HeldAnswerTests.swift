@@ -24,7 +24,7 @@ struct HeldAnswerTests {
   /// Waits until the store has made so many records; they are not durable by that.
   private func awaitRecords(_ count: UInt64) throws {
     let end = ContinuousClock.now + .seconds(20)
-    while store.records < count {
+    while store.dependence() < count {
       try #require(ContinuousClock.now < end, "the store has not made record \(count)")
       usleep(1000)
     }
@@ -180,8 +180,60 @@ struct HeldAnswerTests {
     for _ in 1...200 {
       let status = try client.receive().status
       #expect(status == 201 || status == 204)
-      store.announce(through: store.records)
+      store.announce(through: store.dependence())
     }
     #expect(try store.text("a") == "300")
+  }
+
+  // MARK: A full disk
+
+  @Test func `while the disk is full, what is durable is read and watched`() throws {
+    let watcher = try LiveClient(server)
+    _ = try watcher.subscribe(#""match":"**""#)
+    try store.transact(["a": "1", "b": "1"])
+    store.announce(through: 1)
+    #expect(try watcher.next(2).map(\.revision) == [1, 1])
+    try store.set("a", "2")
+    try store.set("c", "1")
+    try store.delete("b")
+    let early = try server.connect(sending: "GET /properties/a HTTP/1.1\r\nHost: x\r\n\r\n")
+    #expect(try early.receive(within: Self.moment) == nil)
+    store.readAnnounced()
+    let client = try server.connect()
+    let found = try client.request("GET", "/properties/a")
+    #expect(found.text == "1" && found.value("ETag") == "\"e.1\"" && found.value("Signal-Revision") == "e.1")
+    #expect(try client.request("GET", "/properties/b").text == "1")
+    #expect(try client.request("GET", "/properties/c").status == 404)
+    #expect(try client.request("GET", "/properties/a?since=e.1&wait=10ms").status == 304)
+    let list = try client.request("GET", "/properties")
+    #expect(list.text.contains(#""a""#) && list.text.contains(#""b""#) && !list.text.contains(#""c""#))
+    let late = try LiveClient(server)
+    let begun = try late.subscribe(#""match":"**""#)
+    #expect(begun.map(\.type) == ["ok", "didSet", "didSet", "live"] && begun[3].revision == 1)
+    let resumed = try LiveClient(server)
+    #expect(try resumed.subscribe(#""match":"**","since":"e.0""#).filter { $0.type == "didSet" }.count == 2)
+    // With room again, everyone is told what was left.
+    store.announce(through: 4)
+    for client in [watcher, late, resumed] {
+      #expect(try client.next(3).map(\.type) == ["didSet", "didSet", "didDelete"])
+    }
+    #expect(try client.request("GET", "/properties/a").text == "2" && early.receive().text == "2")
+  }
+
+  @Test func `while the disk is full, messages that are not kept are sent, and timers wait`() throws {
+    let listener = try LiveClient(server)
+    _ = try listener.ask(#"{"id":1,"type":"subscribe","signals":["**"]}"#)
+    _ = try listener.settle()
+    try store.set("a", "1")
+    store.readAnnounced()
+    let client = try server.connect()
+    #expect(try client.request("POST", "/signals/s", body: "1").status < 300)
+    #expect(try listener.next().raw("message") == "1")
+    #expect(try client.request("GET", "/timers").status == 200)
+    try store.timers.set("t", .after(.seconds(3600)), message: JSONText(validating: "1"))
+    try client.send("GET /timers HTTP/1.1\r\nHost: x\r\n\r\n")
+    #expect(try client.receive(within: Self.moment) == nil)
+    store.announce(through: 2)
+    #expect(try client.receive().text.contains(#""t""#))
   }
 }
