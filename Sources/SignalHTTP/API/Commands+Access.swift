@@ -133,13 +133,21 @@ extension Commands {
       operation = .define
       for input in formula.inputs { try checkReading(.get, input, readForRules(input), as: caller) }
     }
-    let subject = AccessSubject(
-      writing: path, value.map { JSONTree($0) }, replacing: current.map { JSONTree($0.value) }, at: .now)
-    let decision = rights.decide(operation, subject) { path in
+    let old = current.map { JSONTree($0.value) }
+    var premises: [PropertyStore.Operation.Premise] = []
+    func read(_ path: PropertyPath) -> JSONText? {
       let found = readForRules(path)
-      verdict.premises.append(PropertyStore.Operation.Premise(path, unchanged(found)))
+      premises.append(PropertyStore.Operation.Premise(path, unchanged(found)))
       return found?.value
     }
+    let decision = rights.decide(
+      operation, AccessSubject(writing: path, value.map { JSONTree($0) }, replacing: old, at: .now), read: read)
+    // Whoever sets a property for a time, or for as long as it is there, deletes it then.
+    if action.ends, decision == .allowed {
+      let ending = AccessSubject(writing: path, nil, replacing: old, at: .now)
+      guard rights.decide(.delete, ending, read: read) == .allowed else { throw forbidden(.delete, "\(path)", caller) }
+    }
+    verdict.premises = premises
     verdict.sees = sees(.get, path, current, rights)
     switch decision {
     case .denied: throw forbidden(operation, "\(path)", caller)
@@ -184,6 +192,13 @@ extension Commands {
     var problem = Problem(.invalidValue, "The rule \"\(match)\" does not take this value for \"\(path)\".")
     problem.note = AuditNote(operation: operation, path: "\(path)", rule: match)
     return problem
+  }
+}
+
+extension PropertyStore.Operation.Action {
+  /// Whether the property ends by itself: it has a time to live, or a holder.
+  fileprivate var ends: Bool {
+    if case .set(_, _, let ttl, let holder) = self { ttl != nil || holder != nil } else { false }
   }
 }
 

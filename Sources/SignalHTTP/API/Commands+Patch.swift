@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import JSON
+import SignalAccess
 import SignalStore
 
 /// Patches: a new value computed from the present one.
@@ -11,7 +12,9 @@ extension Commands {
       let patch = MergePatch(document)
       return try update(request.path, request.condition, filter: request.filter, as: caller) {
         current, _ throws(Problem) in
-        request.action(setting: try held(patch.apply(to: current?.value), patch))
+        // The rules see what results of the members that are there already: that would tell of them, or open them.
+        try checkReading(.get, request.path, current, as: caller)
+        return request.action(setting: try held(patch.apply(to: current?.value), patch))
       }
     case .operations(let document):
       let patch: JSONPatch

@@ -188,6 +188,7 @@ final class Commands {
     _ path: PropertyPath, _ schedule: TimerSchedule, message: JSONText, as caller: Caller
   ) throws(Problem) -> (timer: StoreTimer, isNew: Bool) {
     try check(.timer, path, as: caller)
+    try check(.send, path, message, as: caller)
     do throws(StoreError) {
       let set = try store.timers.set(path, schedule, message: message)
       note(.timer, path, set.isNew ? "created" : "replaced", by: caller)

@@ -69,7 +69,7 @@ final class LiveAPI: RequestHandler {
       identity = try self.identity(of: head, asking: route.identification, &response, responder, on: loop)
       if identity != nil { response.clientIsIdentified() }
       isCounted = true
-      if !responder.isRetry { try take(head, body, identity, responder, on: loop) }
+      if !responder.isRetry, !route.isProbe { try take(head, body, identity, responder, on: loop) }
       // Also for a refusal, which may reveal the state of the store.
       defer { if route.tellsOfStore { service.noteDependence(ofEvents: route.tellsOfEvents) } }
       return try answer(route, head, RequestBody(body), &response, responder, as: identity, on: loop)
@@ -439,6 +439,14 @@ private enum Route {
       .metrics,
       .server:
       false
+    }
+  }
+
+  /// Whether it is asked by those who supervise the server: somebody else at their address must not keep them from it.
+  var isProbe: Bool {
+    switch self {
+    case .live, .ready, .writable: true
+    default: false
     }
   }
 

@@ -42,7 +42,7 @@ import Testing
     #expect(response.value("RateLimit-Policy") == #""requests";q=3;w=3"#)
     // The connection goes on; another one, on whichever loop, has the same allowance.
     #expect(try refusal(atMost: 3) { try client.request("GET", "/properties/a") }.status == 429)
-    #expect(try refusal(atMost: 3) { try server.connect().request("GET", "/health/live") }.status == 429)
+    #expect(try refusal(atMost: 3) { try server.connect().request("GET", "/properties") }.status == 429)
   }
 
   @Test func `whatever is refused counts, too, and what is refused for its number does nothing`() throws {
@@ -100,7 +100,7 @@ import Testing
     func ask(_ client: String) throws -> HTTPClientResponse {
       connections.append(try HTTPClient(server.endpoints[0], timeout: LiveClient.patience))
       return try connections[connections.count - 1].request(
-        "GET", "/health/live", fields: [("Forwarded", "for=\"\(client)\"")], timeout: LiveClient.patience)
+        "GET", "/properties", fields: [("Forwarded", "for=\"\(client)\"")], timeout: LiveClient.patience)
     }
     #expect(try refusal(atMost: 100) { try ask("[2001:db8::1]") }.status == 429)
     #expect(try ask("[2001:db8::2]").status == 429)
@@ -116,31 +116,31 @@ import Testing
           requests: 1, burst: 1, bytes: 1, connections: 1, arrivals: 1, subscriptions: 1)
       })
     let clients = try (0..<3).map { _ in try server.connect() }
-    for _ in 0..<20 { for client in clients { #expect(try client.request("GET", "/health/live").status == 200) } }
+    for _ in 0..<20 { for client in clients { #expect(try client.request("GET", "/properties").status == 200) } }
   }
 
   @Test func `connections too many are closed without an answer`() throws {
     let server = try TestServer(limits: Self.limits { $0.address.connections = 2 })
     var clients = try (0..<2).map { _ in try server.connect() }
-    for client in clients { #expect(try client.request("GET", "/health/live").status == 200) }
+    for client in clients { #expect(try client.request("GET", "/properties").status == 200) }
     func isServed() -> Bool {
-      (try? server.connect().request("GET", "/health/live").status) == 200
+      (try? server.connect().request("GET", "/properties").status) == 200
     }
     #expect(!isServed())
     clients.removeLast()
     // The loop may not have seen its end yet.
     while !isServed() {}
-    #expect(try clients[0].request("GET", "/health/live").status == 200)
+    #expect(try clients[0].request("GET", "/properties").status == 200)
   }
 
   @Test func `new connections are counted by the second`() throws {
     let server = try TestServer(limits: Self.limits { $0.address.arrivals = 1 })
     var refused = 0
     while refused == 0 {
-      if (try? server.connect().request("GET", "/health/live").status) != 200 { refused += 1 }
+      if (try? server.connect().request("GET", "/properties").status) != 200 { refused += 1 }
     }
     // Some are earned anew.
-    while (try? server.connect().request("GET", "/health/live").status) != 200 {}
+    while (try? server.connect().request("GET", "/properties").status) != 200 {}
   }
 
   @Test func `subscriptions are counted over all connections`() throws {

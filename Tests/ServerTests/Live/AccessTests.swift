@@ -193,3 +193,49 @@ private func server(_ rules: AccessRule...) throws -> TestServer {
     #expect(try types(second, "**") == ["ok", "reset", "didSet", "live"])
   }
 }
+
+@Suite("Access, writing around the rules") struct AccessWritingTests {
+  @Test func `who may not delete sets nothing that ends by itself`() throws {
+    let server = try server(AccessRule(match: "a/*", conditions: ["get": "true", "set": "true", "delete": "path == 'a/2'"]))
+    try server.store.set("a/1", "1")
+    let client = try server.connect()
+    #expect(try client.request("DELETE", "/properties/a/1").status == 403)
+    #expect(try client.request("PUT", "/properties/a/1?ttl=1h", body: "2").status == 403)
+    #expect(try client.request("PATCH", "/properties/a/1?ttl=1h", body: "2").status == 403)
+    #expect(try client.request("PUT", "/properties/a/2?ttl=1h", body: "2").status == 201)
+    let live = try LiveClient(server)
+    func set(_ path: String) throws -> String {
+      try live.ask(#"{"id":1,"type":"set","path":"\#(path)","value":3,"hold":true}"#).description
+    }
+    #expect(try set("a/1") == "error 1 403 forbidden" && set("a/3") == "error 1 403 forbidden")
+    #expect(try set("a/2").hasPrefix("ok"))
+    #expect(try client.request("PUT", "/properties/a/1", body: "4").status == 204)
+    #expect(server.store.contents == ["a/1": "4", "a/2": "3"])
+  }
+
+  @Test func `a timer sends only what could be sent`() throws {
+    let server = try server(
+      AccessRule(match: "s/*", conditions: ["send": "value == 'ok'", "timer": "true"]),
+      AccessRule(match: "t", conditions: ["timer": "true"]))
+    let client = try server.connect()
+    func set(_ path: String, _ message: String) throws -> Int {
+      try client.request("PUT", "/timers/\(path)", body: #"{"after":"1h","message":\#(message)}"#).status
+    }
+    #expect(try set("s/1", #""ok""#) == 201 && set("s/1", #""bad""#) == 403 && set("t", "1") == 403)
+    #expect(try client.request("GET", "/timers/s/1").text.contains(#""ok""#))
+    #expect(try client.request("DELETE", "/timers/s/1").status == 204)
+  }
+
+  @Test func `a patch of what may not be read is refused, whatever is there`() throws {
+    let server = try server(AccessRule(match: "a/*", conditions: ["read": "value.open", "write": "true"]))
+    try server.store.set("a/1", #"{"secret":42}"#)
+    let client = try server.connect()
+    let merge = [("Content-Type", "application/merge-patch+json")]
+    let there = try client.request("PATCH", "/properties/a/1", fields: merge, body: #"{"open":true}"#)
+    let missing = try client.request("PATCH", "/properties/a/2", fields: merge, body: #"{"open":true}"#)
+    #expect(there.status == 403 && there.text.replacing("a/1", with: "a/2") == missing.text)
+    #expect(server.store.contents == ["a/1": #"{"secret":42}"#])
+    #expect(try client.request("PUT", "/properties/a/1", body: #"{"open":true}"#).status == 204)
+    #expect(try client.request("PATCH", "/properties/a/1", fields: merge, body: #"{"n":1}"#).status == 204)
+  }
+}
