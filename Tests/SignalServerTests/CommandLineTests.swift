@@ -260,7 +260,8 @@ struct CommandLineTests {
     for (arguments, status) in [
       (["set", "a/b", "1"], 0), (["set", "a/b"], 64), (["delete", "a/**"], 0), (["rm", "**", "--where", "true"], 0),
       (["transaction", "a=1"], 0), (["transaction"], 64), (["patch", "a"], 64), (["get", "none"], 1),
-      (["import", "/dev/null", "--replace"], 0), (["send", "a"], 0), (["list"], 0), (["help"], 0), (["token"], 0),
+      (["import", "/dev/null"], 0), (["import", "/dev/null", "--replace"], 65), (["send", "a"], 0), (["list"], 0),
+      (["help"], 0), (["token"], 0),
       (["top", "--count", "1", "--interval", "100ms"], 0), (["restore", "/dev/null", "--data", "/nowhere"], 65),
     ] as [([String], Int32)] {
       let run = try Program(arguments, ["SIGNAL_SERVER": server.url], input: nil).end()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import JSON
 
-/// One line of an export: a JSON object whose members determine its kind.
+/// One item of an export: a JSON object whose members determine its kind.
 ///
 ///     {"path":"a","value":1,"ttl":"59300ms"}
 ///     {"path":"f","formula":"properties['a'] * 2"}
@@ -15,16 +15,7 @@ enum ExportedItem: Equatable {
   /// The message that a signal keeps.
   case signal(path: String, message: JSONText)
 
-  /// The format that is written, and the newest that is read.
-  static let format: UInt64 = 1
-
-  /// The first line.
-  static func header(_ cursor: String) -> [UInt8] {
-    var text = Array(#"{"export":\#(format),"cursor":"#.utf8)
-    text.appendJSON(cursor)
-    return text + Array("}".utf8)
-  }
-
+  /// The item as a line, without the end of it.
   var line: [UInt8] {
     var text: [UInt8] = []
     func append(_ name: String, _ string: String) {
@@ -51,36 +42,19 @@ enum ExportedItem: Equatable {
     return text + Array("}".utf8)
   }
 
-  /// Reads a line.
+  /// Reads the members of a line.
   ///
-  /// - Returns: nil for a first line.
-  /// - Throws: What is wrong with it, in a sentence.
-  static func read(_ line: ArraySlice<UInt8>) throws(Fault) -> ExportedItem? {
-    let text: JSONText
-    do throws(JSONError) {
-      text = try JSONText(validating: Array(line), limits: ServerMessage.limits)
-    } catch {
-      throw Fault(message: "\(error)")
-    }
-    let tree = JSONTree(text)
-    guard tree.kind(of: tree.root) == .object else { throw Fault(message: "it is no JSON object") }
-    let members = Members(text)
-    if let format = members.number("export") {
-      guard format <= Self.format else {
-        throw Fault(
-          message: "it has format \(format), written by a later version; this one reads formats up to \(Self.format)")
-      }
-      return nil
-    }
-    guard let item = item(members) else {
-      throw Fault(message: "it is no property, timer or kept message, as an export has them")
+  /// - Throws: What is wrong with them, in a sentence.
+  init(_ members: Members) throws(ExportedLine.Fault) {
+    guard let item = Self.item(members) else {
+      throw ExportedLine.Fault(message: "it is no property, timer or kept message, as an export has them")
     }
     // An unknown member is a mistake that should not be ignored silently.
     let known = ["path", "value", "ttl", "formula", "timer", "every", "at", "after", "message", "signal"]
-    guard tree.count(of: tree.root) == item.members, known.count(where: members.has) == item.members else {
-      throw Fault(message: "it has members that do not belong together, or that an export has not")
+    guard members.count == item.members, known.count(where: members.has) == item.members else {
+      throw ExportedLine.Fault(message: "it has members that do not belong together, or that an export has not")
     }
-    return item
+    self = item
   }
 
   /// The number of members it is written with.
@@ -107,10 +81,5 @@ enum ExportedItem: Equatable {
     }
     guard let path = members.string("signal"), let message = members.text("message") else { return nil }
     return .signal(path: path, message: message)
-  }
-
-  /// The reason a line is not a line of an export.
-  struct Fault: Error, Equatable {
-    let message: String
   }
 }

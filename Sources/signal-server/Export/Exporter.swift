@@ -13,11 +13,18 @@ struct Exporter {
   /// consistent copy.
   func run(_ write: ([[UInt8]]) throws(Failure) -> Void) throws(Failure) {
     let head = try client.request("HEAD", "/properties?limit=1")
-    try write([ExportedItem.header(head.value("Signal-Revision") ?? "")])
+    try write([ExportedLine.header(head.value("Signal-Revision") ?? "")])
+    var counts = ExportedLine.Counts()
+    func add(_ items: [ExportedItem]) throws(Failure) {
+      for item in items { counts.count(item) }
+      try write(items.map(\.line))
+    }
     var pages = PropertyPages(client, [(name: "match", value: "**")])
-    while let page = try pages.next() { try write(page.map { Self.item($0).line }) }
-    try timers { items throws(Failure) in try write(items.map(\.line)) }
-    try write(signals().map(\.line))
+    while let page = try pages.next() { try add(page.map { Self.item($0) }) }
+    try timers { items throws(Failure) in try add(items) }
+    try add(signals())
+    // Only now, so that an export that ended early has none.
+    try write([counts.endLine])
   }
 
   private static func item(_ property: ListedProperty) -> ExportedItem {

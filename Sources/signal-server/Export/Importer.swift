@@ -5,54 +5,37 @@ import SignalHTTP
 
 /// Writes the items of an export to a server, in transactions.
 struct Importer {
-  /// The items with the lines that they are on.
-  typealias Items = [(line: Int, item: ExportedItem)]
-
   /// Operations of one transaction, unless the server permits fewer, and approximate bytes.
   private static let batch = 500
   private static let batchBytes = 512 << 10
   /// The pause before each retry while the disk is too slow, and the number of retries.
   private static let patience = (pause: UInt32(20_000), attempts: 3000)
 
-  let client: ClientOptions
+  private let client: ClientOptions
   /// The name of the file, for error messages.
-  let source: String
+  private let source: String
+  private let items: [(line: Int, item: ExportedItem)]
+  private var progress: ImportProgress
 
-  /// Reads all lines, so that nothing is written when one is wrong.
-  static func items(of bytes: [UInt8], _ source: String) throws(Failure) -> Items {
-    var items: Items = []
-    var number = 0
-    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-      number += 1
-      if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) { continue }
-      do throws(ExportedItem.Fault) {
-        if let item = try ExportedItem.read(line) { items.append((number, item)) }
-      } catch {
-        throw Failure(.damaged, "\(source), line \(number): \(error.message.printable)")
-      }
-    }
-    return items
-  }
-
-  /// The counts of an import.
-  struct Tally {
-    var properties = 0
-    var timers = 0
-    var signals = 0
-    var deleted = 0
+  /// - Parameter source: The name of the file, for error messages.
+  init(_ items: [(line: Int, item: ExportedItem)], from source: String, to client: ClientOptions) {
+    self.client = client
+    self.source = source
+    self.items = items
+    progress = ImportProgress(items)
   }
 
   /// Writes the items.
   ///
   /// - Parameter replaces: Deletes the properties and timers that are not among them. Properties that have to become
   ///   plain ones are deleted first, all others last.
-  func run(_ items: Items, replaces: Bool) throws(Failure) -> Tally {
-    var tally = Tally()
-    let (rest, obstacles) = replaces ? try others(than: items) : ([], [])
-    tally.deleted += try transact(obstacles.map { (0, Self.deletion(of: $0)) })
+  /// - Returns: How many were deleted.
+  mutating func run(replaces: Bool) throws(Failure) -> Int {
+    let (rest, obstacles) = replaces ? try others() : ([], [])
+    try delete(obstacles)
     // Formulas after their inputs, so that none is computed needlessly.
-    tally.properties += try transact(items.compactMap { line, item in Self.setting(item).map { (line, $0) } })
-    tally.properties += try transact(items.compactMap { line, item in Self.definition(item).map { (line, $0) } })
+    try transact(items.compactMap { line, item in Self.setting(item).map { (line, $0) } })
+    try transact(items.compactMap { line, item in Self.definition(item).map { (line, $0) } })
     for (line, item) in items {
       switch item {
       case .timer(let path, let kind, let time, let message):
@@ -60,23 +43,21 @@ struct Importer {
         body.appendJSON(time)
         body += Array(#","message":"#.utf8) + message.bytes + Array("}".utf8)
         try send("PUT", PropertyTarget.make(path, in: "/timers/"), body, line)
-        tally.timers += 1
       case .signal(let path, let message):
         let target = PropertyTarget.make(path, [(name: "remember", value: "true")], in: "/signals/")
         try send("POST", target, message.bytes, line)
-        tally.signals += 1
       case .property, .computed: break
       }
     }
-    tally.deleted += try transact(rest.map { (0, Self.deletion(of: $0)) })
-    if replaces { tally.deleted += try deleteTimers(but: items) }
-    return tally
+    try delete(rest)
+    if replaces { try deleteOtherTimers() }
+    return progress.deleted
   }
 
   // MARK: Existing items
 
   /// The properties that are not among the items, and computed ones that are to become plain.
-  private func others(than items: Items) throws(Failure) -> (rest: [String], obstacles: [String]) {
+  private func others() throws(Failure) -> (rest: [String], obstacles: [String]) {
     var plain: Set<[UInt8]> = []
     var computed: Set<[UInt8]> = []
     for (_, item) in items {
@@ -98,21 +79,26 @@ struct Importer {
     return (rest, obstacles)
   }
 
-  private func deleteTimers(but items: Items) throws(Failure) -> Int {
+  private mutating func delete(_ paths: [String]) throws(Failure) {
+    try transact(paths.map { (0, Self.operation("delete", $0, [])) })
+  }
+
+  private mutating func deleteOtherTimers() throws(Failure) {
     var kept: Set<[UInt8]> = []
     for (_, item) in items { if case .timer(let path, _, _, _) = item { kept.insert(Array(path.utf8)) } }
     var others: [String] = []
     try Exporter(client: client).timers { timers throws(Failure) in
       for case .timer(let path, _, _, _) in timers where !kept.contains(Array(path.utf8)) { others.append(path) }
     }
-    // A timer that has fired for the last time meanwhile is gone as well.
-    for path in others { _ = try client.exchange("DELETE", PropertyTarget.make(path, in: "/timers/")) }
-    return others.count
+    for path in others {
+      let response = try exchange("DELETE", PropertyTarget.make(path, in: "/timers/"))
+      // A timer that has fired for the last time meanwhile is gone as well.
+      guard (200..<300).contains(response.status) || response.status == 404 else { throw refusal(response, line: 0) }
+      progress.deleted += 1
+    }
   }
 
   // MARK: Operations
-
-  private static func deletion(of path: String) -> [UInt8] { operation("delete", path, []) }
 
   private static func setting(_ item: ExportedItem) -> [UInt8]? {
     guard case .property(let path, let value, let ttl) = item else { return nil }
@@ -137,10 +123,8 @@ struct Importer {
     return text + rest + Array("}".utf8)
   }
 
-  /// Executes the operations, as many in one transaction as the server permits.
-  ///
-  /// - Returns: How many there were.
-  private func transact(_ operations: [(line: Int, text: [UInt8])]) throws(Failure) -> Int {
+  /// Executes the operations, as many in one transaction as the server permits; those without a line delete.
+  private mutating func transact(_ operations: [(line: Int, text: [UInt8])]) throws(Failure) {
     var pending = operations[...]
     var size = Self.batch
     while !pending.isEmpty {
@@ -155,6 +139,7 @@ struct Importer {
       let response = try exchange("POST", "/transactions", body)
       if response.status == 200 {
         pending = pending.dropFirst(count)
+        if batch[batch.startIndex].line > 0 { progress.advance(by: count) } else { progress.deleted += count }
         continue
       }
       let problem = Members.body(response.body)
@@ -165,29 +150,38 @@ struct Importer {
       let place = problem?.number("operation").flatMap { Int(exactly: $0) } ?? 0
       throw refusal(response, line: batch[batch.startIndex + min(place, count - 1)].line)
     }
-    return operations.count
   }
 
-  private func send(_ method: String, _ target: String, _ body: [UInt8], _ line: Int) throws(Failure) {
+  private mutating func send(
+    _ method: String, _ target: String, _ body: [UInt8], _ line: Int
+  ) throws(Failure) {
     let response = try exchange(method, target, body)
     guard (200..<300).contains(response.status) else { throw refusal(response, line: line) }
+    progress.advance(by: 1)
   }
 
   /// Sends a request, and retries while the disk is too slow.
-  private func exchange(_ method: String, _ target: String, _ body: [UInt8]) throws(Failure) -> HTTPClientResponse {
+  private func exchange(
+    _ method: String, _ target: String, _ body: [UInt8]? = nil
+  ) throws(Failure) -> HTTPClientResponse {
     for _ in 0..<Self.patience.attempts {
-      let response = try client.exchange(
-        method, target, fields: [("Content-Type", "application/json")], body: body, patience: .seconds(60))
+      let response: HTTPClientResponse
+      do throws(Failure) {
+        response = try client.exchange(
+          method, target, fields: [("Content-Type", "application/json")], body: body, patience: .seconds(60))
+      } catch {
+        throw Failure(error.status, "\(error.message); \(progress.text(isCertain: false))")
+      }
       guard response.status == 503, Members.body(response.body)?.string("code") == "storage_slow" else {
         return response
       }
       usleep(Self.patience.pause)
     }
-    throw Failure(.refused, "the disk of the server is too slow")
+    throw Failure(.refused, "the disk of the server is too slow; \(progress.text(isCertain: true))")
   }
 
   private func refusal(_ response: HTTPClientResponse, line: Int) -> Failure {
     let place = line > 0 ? "\(source), line \(line): " : ""
-    return Failure(.refused, "\(place)\(response.refusal()); what was before it has been imported")
+    return Failure(.refused, "\(place)\(response.refusal()); \(progress.text(isCertain: true))")
   }
 }

@@ -9,7 +9,7 @@ struct ExportVerb: AsyncParsableCommand {
     discussion: """
       Properties with their values and times to live, formulas of computed ones, timers and kept messages; not their \
       revisions, and not what was before. For people and other programs, and for import; an exact copy is what backup makes. \
-      With --data it reads a folder that no server uses.
+      The last line says how many there are, so an output without it is not a whole export. With --data it reads a folder that no server uses.
       """)
 
   @Option(

@@ -8,8 +8,9 @@ struct ImportVerb: AsyncParsableCommand {
     abstract: "Write what was exported to a server, or to a folder.",
     discussion: """
       All lines are read before anything is written. It is written in transactions of some hundred properties: watchers see \
-      each as a whole, and one that is refused ends the import, with those before it done. With --replace properties and \
-      timers that are not in the file are deleted. With --data it writes to a folder that no server uses, which is made.
+      each as a whole, and one that is refused ends the import, which says which lines have been imported. With --replace \
+      properties and timers that are not in the file are deleted; the file has to have the first and the last line of an \
+      export then, as one that is cut off would delete what it lacks. With --data it writes to a folder that no server uses, which is made.
       """)
 
   @Argument(help: "The file, or - for the standard input.", completion: .file())
@@ -35,16 +36,23 @@ struct ImportVerb: AsyncParsableCommand {
     } catch {
       throw Failure(.system, "\(source): \(error)")
     }
-    let items = try Importer.items(of: bytes, source)
-    guard let data else { return try write(items, source, client) }
-    try await FolderServer.with(data, isReadOnly: false) { client throws(Failure) in try write(items, source, client) }
+    let export = try ExportedItems(bytes, source)
+    if replace, let missing = export.missing {
+      throw Failure(
+        .damaged,
+        "\(source) has no \(missing) of an export, so it may not be all of one, and --replace deletes what it lacks; "
+          + "nothing has been changed")
+    }
+    guard let data else { return try write(export, source, client) }
+    try await FolderServer.with(data, isReadOnly: false) { client throws(Failure) in try write(export, source, client) }
   }
 
-  private func write(_ items: Importer.Items, _ source: String, _ client: ClientOptions) throws(Failure) {
-    let tally = try Importer(client: client, source: source).run(items, replaces: replace)
+  private func write(_ export: ExportedItems, _ source: String, _ client: ClientOptions) throws(Failure) {
+    var importer = Importer(export.items, from: source, to: client)
+    let deleted = try importer.run(replaces: replace)
+    let counts = export.counts
     Terminal.print(
-      "imported \(tally.properties.counted("property", "properties")), \(tally.timers.counted("timer", "timers")) and "
-        + tally.signals.counted("kept message", "kept messages")
-        + (replace ? "; deleted \(tally.deleted)" : ""))
+      "imported \(counts.properties.counted("property", "properties")), \(counts.timers.counted("timer", "timers")) and "
+        + counts.signals.counted("kept message", "kept messages") + (replace ? "; deleted \(deleted)" : ""))
   }
 }

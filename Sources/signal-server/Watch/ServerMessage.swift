@@ -122,6 +122,8 @@ struct Members {
   let tree: JSONTree
   let node: JSONTree.Node
 
+  /// The number of members.
+  var count: Int { tree.count(of: node) }
   func has(_ name: String) -> Bool { tree.member(name, of: node) != nil }
   func string(_ name: String) -> String? { tree.member(name, of: node).flatMap { tree.string($0) } }
   func isNull(_ name: String) -> Bool { tree.member(name, of: node).map { tree.kind(of: $0) == .null } ?? false }
