@@ -22,10 +22,17 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
     var isClosing = false
   }
 
-  private let scan: SeriesScan
+  /// What it reads.
+  private struct Sources {
+    let scan: SeriesScan
+    /// Advances the file; nil when nothing does.
+    let writing: (keeper: HistoryKeeper, journal: Journal)?
+  }
+
+  /// nil when the thread has ended: others may keep the reader for longer, and the connections of it and of the keeper
+  /// would keep the logs of SQLite beside the files.
+  private var sources: Sources?
   private let configuration: HistoryConfiguration
-  /// Advances the file; nil when nothing does.
-  private let writing: (keeper: HistoryKeeper, journal: Journal)?
   /// Whether a file that nothing advances includes everything that was recorded.
   private let isWhole: Bool
   private let unreadable: @Sendable (StorageError) -> Void
@@ -38,9 +45,8 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
     _ scan: SeriesScan, _ configuration: HistoryConfiguration, keeper: HistoryKeeper, journal: Journal,
     unreadable: @escaping @Sendable (StorageError) -> Void
   ) {
-    self.scan = scan
+    sources = Sources(scan: scan, writing: (keeper, journal))
     self.configuration = configuration
-    writing = (keeper, journal)
     isWhole = false
     self.unreadable = unreadable
   }
@@ -52,9 +58,8 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
     reading scan: SeriesScan, _ configuration: HistoryConfiguration, isWhole: Bool,
     unreadable: @escaping @Sendable (StorageError) -> Void
   ) {
-    self.scan = scan
+    sources = Sources(scan: scan, writing: nil)
     self.configuration = configuration
-    writing = nil
     self.isWhole = isWhole
     self.unreadable = unreadable
   }
@@ -75,7 +80,7 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
     if isTaken { wake.signal() } else { body(.failure(.busy)) }
   }
 
-  /// Refuses the waiting queries, and ends the thread.
+  /// Refuses the waiting queries, ends the thread, and closes the files.
   package func close() {
     let questions = queue.withLock { queue in
       queue.isClosing = true
@@ -96,6 +101,7 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
       if let question {
         if !question.isAbandoned() { question.body(answer(question.query)) }
       } else if isClosing {
+        sources = nil
         return
       }
     }
@@ -103,11 +109,13 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
 
   private func answer(_ query: SeriesQuery) -> Result<SeriesPage, SeriesRefusal> {
     guard let rule = configuration.rule(for: query.path) else { return .failure(.notKept) }
+    guard let sources else { return .failure(.busy) }
+    let scan = sources.scan
     do throws(StorageError) {
-      guard let (keeper, journal) = writing else {
+      guard let (keeper, journal) = sources.writing else {
         return try scan.page(query, configuration.rules[rule], isCurrent: isWhole, isFull: false)
       }
-      let isPast = try isPast(query)
+      let isPast = try isPast(query, scan)
       let isCurrent = keeper.reach(isPast ? 0 : journal.written)
       if keeper.isOver { return .failure(.failed) }
       guard keeper.isReady else { return .failure(.busy) }
@@ -120,7 +128,7 @@ package final class HistoryReader: SeriesSource, @unchecked Sendable {
   }
 
   /// Whether the whole queried range is already in the file.
-  private func isPast(_ query: SeriesQuery) throws(StorageError) -> Bool {
+  private func isPast(_ query: SeriesQuery, _ scan: SeriesScan) throws(StorageError) -> Bool {
     guard case .time(let end)? = query.to else { return false }
     let newest = try scan.newest().milliseconds
     // The end of a bucket may be after that of the query.
