@@ -132,6 +132,9 @@ struct BucketRows {
     held = value
   }
 
+  /// Advances to a time at which nothing has changed.
+  mutating func pass(to time: Int64) { advance(to: time) }
+
   /// Advances to a change.
   mutating func change(to value: SeriesValue?, at time: Int64) {
     advance(to: time)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-internal import JSON
 internal import SignalStore
 
 /// Answers queries from `history.sqlite`, by a read-only connection; each sees a snapshot of the file.
@@ -99,22 +98,30 @@ final class SeriesScan {
     var rows: [SeriesChange] = []
     var last: UInt64 = 0
     var bytes = 0
+    var view = SeriesView(query.pointer)
     let isCut = try forEachSample(number, open, from: query.from) { sample in
-      switch query.from {
-      case .time(let time) where sample.time < time.milliseconds: return true
-      case .behind(let revision) where sample.revision <= revision.number: return true
-      default: break
-      }
       switch query.to {
       case .time(let time)? where sample.time >= time.milliseconds: return false
       case .behind(let revision)? where sample.revision > revision.number: return false
       default: break
       }
+      // Also of the changes before the range, which tell what the first of it is a change of.
+      let operation = view.see(sample)
+      let isBefore =
+        switch query.from {
+        case .time(let time): sample.time < time.milliseconds
+        case .behind(let revision): sample.revision <= revision.number
+        }
+      guard let operation, !isBefore else {
+        last = sample.revision
+        return true
+      }
       // A gap has the revision of the change before it, and so cannot be the first of a page.
       if rows.count >= query.limit || bytes >= query.bytes, sample.kind != .unknown { return nil }
       last = sample.revision
-      bytes += sample.text.count
-      rows.append(SeriesChange(sample, query.pointer))
+      bytes += operation.value?.text.count ?? 0
+      rows.append(
+        SeriesChange(operation, time: Timestamp(milliseconds: sample.time), revision: Revision(sample.revision)))
       return true
     }
     return (rows, isCut ? .behind(Revision(last)) : nil)
@@ -196,12 +203,17 @@ final class SeriesScan {
     // Moved out while it is mutated, to avoid a copy.
     var filling = rows
     defer { rows = filling }
+    var view = SeriesView(query.pointer)
     return try forEachSample(number, open, from: .time(Timestamp(milliseconds: start))) { sample in
-      let value = sample.value(at: query.pointer)?.shortened
-      if sample.time < start {
-        filling.hold(value)
+      if let operation = view.see(sample) {
+        let value = operation.value?.shortened
+        if sample.time < start {
+          filling.hold(value)
+        } else {
+          filling.change(to: value, at: sample.time)
+        }
       } else {
-        filling.change(to: value, at: sample.time)
+        filling.pass(to: sample.time)
       }
       return !filling.isComplete
     }
@@ -257,25 +269,5 @@ extension BucketRows {
     }
     let from = if case .time(let time) = query.from { time.milliseconds } else { end }
     self.init(step: step, from: SeriesBucket.start(of: from, step: step), to: end, limit: query.limit)
-  }
-}
-
-extension Sample {
-  /// The value, or a part of it.
-  fileprivate func value(at pointer: JSONPointer?) -> SeriesValue? {
-    guard let pointer, kind == .value else { return value }
-    let tree = JSONTree(JSONText(alreadyCompact: Array(text)))
-    return tree.node(at: pointer).map { SeriesValue(tree.text(of: $0).bytes[...]) }
-  }
-}
-
-extension SeriesChange {
-  fileprivate init(_ sample: Sample, _ pointer: JSONPointer?) {
-    let operation: Operation =
-      switch sample.kind {
-      case .unknown: .gap
-      case .absent, .value: sample.value(at: pointer).map { .set($0) } ?? .delete
-      }
-    self.init(operation, time: Timestamp(milliseconds: sample.time), revision: Revision(sample.revision))
   }
 }

@@ -69,6 +69,25 @@ struct HistoryModel {
     return rows
   }
 
+  /// The same of a part of each value: without the changes that leave it as it is.
+  func part(_ pointer: JSONPointer) -> HistoryModel {
+    var model = HistoryModel()
+    for (path, changes) in changes {
+      var last: String?
+      for change in changes {
+        let part = change.value.flatMap { text -> String? in
+          guard let json = try? JSONText(validating: text) else { return nil }
+          let tree = JSONTree(json)
+          return tree.node(at: pointer).map { tree.text(of: $0).description }
+        }
+        guard part != last else { continue }
+        last = part
+        model.changes[path, default: []].append(Change(time: change.time, revision: change.revision, value: part))
+      }
+    }
+    return model
+  }
+
   private static func number(_ text: String) -> Double? {
     guard let json = try? JSONText(validating: text) else { return nil }
     let tree = JSONTree(json)
@@ -145,7 +164,10 @@ struct SensorRecords {
       values[path] = nil
       return Change(delete: old, revision: revision, time: time)
     }
-    let texts = ["21.5", "-3", "0", #""off""#, #"{"x":[1,2]}"#, "null", "\(random.next() % 1000)", "1e3"]
+    let texts = [
+      "21.5", "-3", "0", #""off""#, #"{"x":[1,2]}"#, #"{"x":1}"#, #"{"x":1,"y":2}"#, #"{"x":1.5}"#, "null",
+      "\(random.next() % 1000)", "1e3",
+    ]
     let text = texts[Int(random.next() % UInt64(texts.count))]
     guard let value = try? JSONText(validating: text) else { preconditionFailure("\(text) is JSON") }
     let new = StoredValue(path: path, value: value, revision: revision, time: time)

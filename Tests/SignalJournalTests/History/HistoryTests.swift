@@ -59,8 +59,59 @@ import Testing
       }
       #expect((known == records.model.changes[path]) as Bool, "\(`where`), changes of \(path)")
     }
+    try await comparePart(source, records, `where`, random: &random)
     #expect(
       await source.page(SeriesQuery(SensorRecords.other, from: .behind(0), now: .now, limit: 1)).failure == .notKept)
+  }
+
+  /// The same of a part of the values, from any moment on.
+  private static func comparePart(
+    _ source: any SeriesSource, _ records: SensorRecords, _ where: String, random: inout RandomRecords.Generator
+  ) async throws {
+    let pointer = try JSONPointer("/x")
+    let model = records.model.part(pointer)
+    let now = records.time + 30_000
+    for path in SensorRecords.paths {
+      let whole = records.model.changes[path] ?? []
+      for _ in 0..<4 {
+        let first = whole[Int(random.next() % UInt64(whole.count))]
+        for (begin, isIn) in [
+          (.behind(Revision(first.revision)), { $0.revision > first.revision }),
+          (.time(Timestamp(milliseconds: first.time)), { $0.time >= first.time }),
+        ] as [(SeriesQuery.Place, (HistoryModel.Change) -> Bool)] {
+          var (changes, start): ([SeriesChange], SeriesQuery.Place?) = ([], begin)
+          while let place = start {
+            let part = try await source.page(
+              SeriesQuery(path, from: place, now: .now, limit: Int(random.next() % 20 + 1), pointer: pointer)
+            ).get()
+            #expect(!part.changes.isEmpty || part.next == nil, "an empty page")
+            changes += part.changes
+            start = part.next
+          }
+          let known = changes.map { change in
+            HistoryModel.Change(
+              time: change.time.milliseconds, revision: change.revision.number, value: change.value?.description)
+          }
+          let expected = (model.changes[path] ?? []).filter(isIn)
+          #expect((known == expected) as Bool, "\(`where`), changes of /x of \(path) from \(begin)")
+        }
+        for step in [1000, 60_000] as [Int64] {
+          let from = max(first.time, now - 2000 * step)
+          let until = from + Int64(random.next() % 300) * step
+          let query = SeriesQuery(
+            path, from: .time(Timestamp(milliseconds: from)), to: .time(Timestamp(milliseconds: until)),
+            now: Timestamp(milliseconds: now), step: step, limit: 10_000, pointer: pointer)
+          let page = try await source.page(query).get()
+          let begin = SeriesBucket.start(of: from, step: step)
+          let last = SeriesBucket.start(of: until, step: step)
+          let expected = model.rows(
+            path, step: step, from: begin, to: min(now + 1, last == until ? last : last + step))
+          if let difference = difference(expected, page.buckets) {
+            Issue.record("\(`where`), /x of \(path) by \(step) from \(from): \(difference.prefix(600))")
+          }
+        }
+      }
+    }
   }
 
   @Test func `whatever is asked is as if it were reckoned from all changes`() async throws {
@@ -93,7 +144,9 @@ import Testing
     let store = PropertyStore(restoring: Self.replica(), sink: storage.journal, compile: Self.compile)
     // However long it takes.
     let began = Timestamp(milliseconds: Timestamp.now.milliseconds - 1)
-    for value in [#"{"x":1,"y":"a"}"#, #"{"x":3}"#, #"{"y":2}"#] { try store.set("s", JSONText(validating: value)) }
+    for value in [#"{"x":1,"y":"a"}"#, #"{"x":3}"#, #"{"x":3,"y":1}"#, #"{"y":2}"#, #"{"y":3}"#] {
+      try store.set("s", JSONText(validating: value))
+    }
     try store.set("t", JSONText(1))
     while storage.journal.durable < storage.journal.position { usleep(100) }
     let source = try #require(storage.history)
@@ -113,6 +166,27 @@ import Testing
     #expect(try await ask("t", 1000, nil).failure == .noTier(shortest: 60_000))
     #expect(try await ask("t", 120_000, nil).get().tier == 60_000)
     #expect(storage.close() == nil)
+  }
+
+  @Test func `a part changes only when it does, and a gap is followed by what there is`() throws {
+    func sample(_ revision: UInt64, _ text: String?, _ kind: Sample.Kind = .value) -> Sample {
+      Sample(
+        time: Int64(revision) * 10, revision: revision, kind: text == nil && kind == .value ? .absent : kind,
+        text: Array((text ?? "").utf8)[...])
+    }
+    let pointer = try JSONPointer("/a")
+    var view = SeriesView(pointer)
+    let samples = [
+      sample(1, #"{"b":1}"#), sample(2, #"{"b":2}"#), sample(3, #"{"a":1}"#), sample(4, #"{"a":1,"c":1}"#),
+      sample(5, nil, .unknown), sample(6, #"{"a":1,"c":2}"#), sample(7, #"{"b":3}"#), sample(8, nil),
+      sample(9, nil, .unknown), sample(10, #"{"b":4}"#), sample(11, nil),
+    ]
+    let one = SeriesValue([0x31])
+    #expect(
+      samples.map { view.see($0) } == [nil, nil, .set(one), nil, .gap, .set(one), .delete, nil, .gap, .delete, nil])
+    // The whole value changes with each.
+    var whole = SeriesView(nil)
+    #expect(samples.allSatisfy { whole.see($0) != nil })
   }
 
   private static func replica() -> Replica { Replica(epoch: .random(), limits: StoreLimits()) }

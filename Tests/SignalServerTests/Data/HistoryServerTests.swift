@@ -41,6 +41,37 @@ struct HistoryServerTests {
     return (values, try #require(members.string("through")))
   }
 
+  @Test func `the history of a part tells what a subscription tells`() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "history-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try withServer(folder) { server, client throws in
+      let values = [
+        #"{"b":1}"#, #"{"b":2}"#, #"{"a":1}"#, #"{"a":1,"c":1}"#, #"{"a":1,"c":2}"#, #"{"b":3}"#, #"{"b":4}"#,
+      ]
+      var first = ""
+      for value in values {
+        let answer = try client.request("PUT", "/properties/s/o", body: Array(value.utf8), timeout: Self.patience)
+        if first.isEmpty {
+          first = try #require(Members.body(answer.body)?.string("cursor") ?? answer.value("Signal-Revision"))
+        }
+      }
+      func rows(_ query: String) throws -> String {
+        String(decoding: try ask(client, "/history/s/o?pointer=/a&from=-1h\(query)").body, as: UTF8.self)
+      }
+      let told = try rows("")
+      #expect(told.contains(#",1,3,"set"],["#) && told.contains(#",null,6,"delete"]]}"#), "\(told)")
+      #expect(["set", "delete"].allSatisfy { told.components(separatedBy: "\"\($0)\"").count == 2 }, "\(told)")
+      let page = try rows("&limit=1")
+      #expect(page.contains(#"1,3,"set"]],"next":"#), "\(page)")
+      let buckets = try ask(client, "/history/s/o?pointer=/a&from=-1h&step=1d")
+      #expect(String(decoding: buckets.body, as: UTF8.self).contains("Z\",2,1.0,1.0,1.0,1,1]"), "\(buckets)")
+      let events = try client.request(
+        "GET", "/events?match=s/o&pointer=/a&since=\(first)&take=2", timeout: Self.patience)
+      let text = String(decoding: events.body, as: UTF8.self)
+      #expect(text.contains("\"revision\":3,") && text.contains("\"revision\":6,"), "\(text)")
+    }
+  }
+
   @Test func `an answer goes on as a subscription without a gap and without a repeat`() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "history-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
