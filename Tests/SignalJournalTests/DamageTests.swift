@@ -67,7 +67,8 @@ import Testing
           noticed += 1
           switch error {
           case .damaged, .foreign, .newerFormat: break
-          case .locked, .database, .system, .occupied, .outOfReach: Issue.record("\(place): \(error)")
+          case .locked, .lockedForReading, .database, .system, .occupied, .outOfReach:
+            Issue.record("\(place): \(error)")
           }
         }
       }

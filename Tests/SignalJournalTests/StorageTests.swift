@@ -114,6 +114,33 @@ import Testing
     _ = try Recovery(configuration(folder))
   }
 
+  @Test func `who only reads is not named by the number of who wrote before`() throws {
+    let folder = try TemporaryFolder()
+    try Recovery(configuration(folder)).start().close()
+    // The number is gone with the lock.
+    #expect(try folder.bytes("lock").isEmpty)
+    // A process that was killed leaves it; this is one that there cannot be.
+    try folder.write(Array("2147483646\n".utf8), to: "lock")
+    let reading = try Recovery(configuration(folder, isReadOnly: true))
+    let expected = StorageError.lockedForReading(folder: folder.path)
+    #expect(throws: expected) { try Recovery(configuration(folder)) }
+    #expect(expected.description == "\(folder.path) is in use by a process that only reads")
+    // Others can still read.
+    _ = try Recovery(configuration(folder, isReadOnly: true))
+    withExtendedLifetime(reading) {}
+  }
+
+  @Test func `a number that no process has is not named`() throws {
+    let folder = try TemporaryFolder()
+    let lock = try FolderLock(folder.path)
+    let other = try SmallFile(folder.file("lock"), canWrite: true)
+    #expect(other.write(Array("2147483646\n".utf8)))
+    let expected = StorageError.locked(folder: folder.path, process: nil)
+    #expect(throws: expected) { try FolderLock(folder.path) }
+    #expect(throws: expected) { try FolderLock(reading: folder.path) }
+    withExtendedLifetime(lock) {}
+  }
+
   @Test func `a folder is free when its lock is released, also while a forked child still shares the descriptor`()
     throws
   {

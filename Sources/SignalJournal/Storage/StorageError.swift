@@ -6,6 +6,8 @@ package import SignalStore
 package enum StorageError: Error, Equatable, Sendable {
   /// Another process has locked it; `process` is its id, if known.
   case locked(folder: String, process: Int32?)
+  /// Other processes have locked it against writing, as they read it.
+  case lockedForReading(folder: String)
   /// A file is corrupt.
   case damaged(Damage)
   /// A file was written by a later version of this program.
@@ -58,6 +60,7 @@ extension StorageError: CustomStringConvertible {
     switch self {
     case .locked(let folder, let process):
       "\(folder) is in use by \(process.map { "process \($0)" } ?? "another process")"
+    case .lockedForReading(let folder): "\(folder) is in use by a process that only reads"
     case .damaged(let damage):
       "\(damage.file) is damaged: \(damage.place): \(damage.reason)"
         + (damage.after.map { "; sound up to revision \($0)" } ?? "")

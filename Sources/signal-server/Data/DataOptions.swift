@@ -35,7 +35,7 @@ extension Failure {
     let status: ExitStatus =
       switch error {
       case .damaged, .newerFormat, .foreign, .outOfReach: .damaged
-      case .locked, .system, .occupied: .system
+      case .locked, .lockedForReading, .system, .occupied: .system
       case .database: .storage
       }
     self.init(status, "\(error)")
