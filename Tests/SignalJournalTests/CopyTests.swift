@@ -113,6 +113,31 @@ import Testing
     #expect(try refusal(.time(Timestamp(milliseconds: -1_000_000_000_000))).contains("its history begins"))
   }
 
+  @Test func `a time before the first change is refused, and an empty store is of no time`() throws {
+    let (folder, files) = (try empty(), try empty())
+    let records = try fill(folder, 30)
+    let backup = try Backup(of: folder.path, to: files.file("b"))
+    let first = try #require(Array(records.replica.commits).first)
+    #expect(backup.history == 0 && first.revision == 1)
+    let other = try empty()
+    let error = #expect(throws: StorageError.self) {
+      let before = Timestamp(milliseconds: first.time.milliseconds - 1)
+      return try BackupRestoration(of: files.file("b"), to: other.path, until: .time(before))
+    }
+    #expect(
+      error.map { "\($0)" }?.contains("its history begins with revision 1 of \(first.time), after ") == true,
+      "\(String(describing: error))")
+    #expect(try other.names.isEmpty)
+    let restored = try BackupRestoration(of: files.file("b"), to: other.path, until: .time(first.time))
+    #expect(restored.backup.revision >= 1 && restored.backup.time == first.time)
+
+    let (nothing, copy) = (try empty(), try empty())
+    try Recovery(configuration(nothing)).start().close()
+    #expect(try Backup(of: nothing.path, to: files.file("c")).time == nil)
+    let unset = try BackupRestoration(of: files.file("c"), to: copy.path, until: .time(first.time))
+    #expect(unset.backup.revision == 0 && unset.backup.time == nil)
+  }
+
   @Test func `nothing is overwritten, and nothing that is none is taken for a backup`() throws {
     let (folder, files) = (try empty(), try empty())
     _ = try fill(folder, 10)

@@ -19,7 +19,8 @@ package struct Backup: Sendable {
 
   init(_ head: StateHead, through end: JournalPlace) {
     revision = end.revision
-    time = end.time.milliseconds == .min ? nil : end.time
+    // What was recorded before the first commit has no time.
+    time = end.revision == 0 ? nil : end.time
     rows = head.rows
     history = head.journal.revision
   }

@@ -92,6 +92,10 @@ package struct BackupRestoration: Sendable {
           throw .outOfReach(
             file: file, reason: "its history begins at revision \(begin.revision) of \(begin.time), after \(goal)")
         }
+        if begin.revision == 0, let first = try Limit.firstCommit(copy.journal, after: begin), first.time > goal {
+          throw .outOfReach(
+            file: file, reason: "its history begins with revision \(first.revision) of \(first.time), after \(goal)")
+        }
       case .cursor(let cursor):
         let generations = try copy.journal.generations()
         guard !generations.isEmpty, case .revision(let goal) = Ancestry(generations).resolve(cursor, newest: newest)
@@ -105,6 +109,20 @@ package struct BackupRestoration: Sendable {
         }
         (revision, time) = (goal, nil)
       }
+    }
+
+    /// The first commit of a journal; nil when there is none.
+    private static func firstCommit(
+      _ journal: JournalFile, after place: JournalPlace
+    ) throws(StorageError) -> (revision: Revision, time: Timestamp)? {
+      var first: (revision: Revision, time: Timestamp)?
+      _ = try journal.read(after: place) { row throws(StorageError) in
+        try row.forEachRecord(in: journal.database.file) { record in
+          if first == nil, case .commit(let commit) = record { first = (commit.revision, commit.time) }
+        }
+        return first == nil
+      }
+      return first
     }
 
     /// The part of a row up to the limit; nil when it is empty.

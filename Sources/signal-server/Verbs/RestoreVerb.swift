@@ -10,8 +10,9 @@ struct RestoreVerb: ParsableCommand {
     abstract: "Make the folder of a store of a backup.",
     discussion: """
       The folder is made, or empty: nothing is overwritten. With --until commits after a time (2026-01-02T03:04:05Z) or a \
-      cursor (x7k2m9qd.1042) are left out; a backup reaches back as far as its history, which it says when it is made. The \
-      server that is started then tells clients that have seen more: reset, with the reason lost.
+      cursor (x7k2m9qd.1042) are left out; a backup reaches back as far as its history, which it says when it is made, and \
+      what is before that is refused. The server that is started then tells clients that have seen more: reset, with the \
+      reason lost.
       """)
 
   @Argument(help: "The backup.", completion: .file())
