@@ -49,9 +49,20 @@ package struct HistoryRule: Equatable, Sendable {
       pattern = (parts.map(String.init) + [String(head)]).joined(separator: ",").trimmed
       break
     }
-    guard !pattern.isEmpty else { throw RuleFault(reason: "a pattern should come first, such as 'sensors/** raw 24h'") }
+    guard !pattern.isEmpty else { throw HistoryRule.fault(withoutPattern: texts.last) }
     self.pattern = try PathPattern(ofRule: pattern, limits: limits)
     (raw, tiers) = try HistoryRule.tiers(texts.reversed())
+  }
+
+  /// What is missing of a line of times alone.
+  private static func fault(withoutPattern first: (step: Substring, retention: Substring)?) -> RuleFault {
+    if let (step, retention) = first, step != "raw", milliseconds(step) == nil {
+      return RuleFault(
+        reason:
+          "'\(step) \(retention)' does not say what is kept for \(retention): all changes, '\(step) raw \(retention)', "
+          + "or buckets of a length, such as '\(step) 1m \(retention)'")
+    }
+    return RuleFault(reason: "a pattern should come first, such as 'sensors/** raw 24h'")
   }
 
   private static func tiers(

@@ -23,7 +23,9 @@ import Testing
   @Test(arguments: [
     ("", "'' should be what is kept"), ("sensors/**", "'sensors/**' should be what is kept"),
     ("raw 24h", "a pattern should come first"), ("1m 30d, 1h 2y", "a pattern should come first"),
-    ("a/ raw 24h", "the pattern 'a/'"), ("a raw 24", "'24' is no time"), ("a raw 0s", "'0s' is no time"),
+    ("** 7d", "'** 7d' does not say what is kept for 7d: all changes, '** raw 7d', or buckets"),
+    ("a/b 7d, 1h 30d", "'a/b 7d' does not say what is kept for 7d"), ("a/ raw 24h", "the pattern 'a/'"),
+    ("a raw 24", "'24' is no time"), ("a raw 0s", "'0s' is no time"),
     ("a raw 101y", "'101y' is no time"), ("a raw 24h, 1x 30d", "'1x' is neither raw nor a length"),
     ("a raw 24h, 1m", "'1m' should be what is kept"), ("a 1m 30d, raw 24h", "is kept for less time"),
     ("a 1m 30d, raw 30d", "'raw' comes first"), ("a raw 24h, 1h 30d, 1m 30d", "'1m' should be longer"),
