@@ -30,12 +30,16 @@ extension Commands {
       problem.quota = (excess, tellsUse)
       return inTransaction ? problem.of(operation: operation) : problem
     case .tooManyOperations: return Problem(.tooManyOperations, error.description)
-    case .isComputed(let operation): return refusal(.isComputed, operation)
+    case .isComputed(let operation):
+      if inTransaction { return refusal(.isComputed, operation) }
+      return Problem(.isComputed, "The property is computed; its value follows from others.")
     case .cycle(let operation, _): return refusal(.formulaCycle, operation)
     case .tooManyComputed(let operation, _): return refusal(.tooManyComputed, operation)
     case .tooManyInputs(let operation, _): return refusal(.tooManyInputs, operation)
     case .tooDeep(let operation, _): return refusal(.formulaTooDeep, operation)
-    case .tooMuchFormulaWork(let operation): return refusal(.tooManyComputed, operation)
+    case .tooMuchFormulaWork(let operation):
+      if inTransaction { return refusal(.tooManyComputed, operation) }
+      return Problem(.tooManyComputed, "The formula, and what depends on the property, is too much for one step.")
     case .tooManyHeld(let operation, _): return refusal(.tooManyHeld, operation)
     case .tooManyRemembered, .tooManyTimers: return Problem(.storeFull, error.description)
     case .commitTooLarge: return Problem(.bodyTooLarge, error.description)

@@ -86,6 +86,16 @@ struct ComputedPropertyRouteTests {
     _ = try define("b", "1")
     let refused = try client.request("PUT", "/properties/b", body: "2")
     #expect(refused.status == 409 && refused.text.contains("is_computed"))
+    // A single request has no operations, so none is named.
+    let patched = try client.request(
+      "PATCH", "/properties/b", fields: [("Content-Type", "application/merge-patch+json")], body: "{}")
+    #expect(patched.status == 409 && patched.text.contains("is_computed"))
+    for text in [refused.text, patched.text] {
+      #expect(text.contains(#""detail":"The property is computed; its value follows from others.""#), "\(text)")
+    }
+    let together = try client.request(
+      "POST", "/transactions", body: #"{"operations":[{"op":"set","path":"b","value":2}]}"#)
+    #expect(together.text.contains("Operation 0 sets a computed property"), "\(together.text)")
     #expect(try client.request("DELETE", "/properties/b").status == 204)
     #expect(try client.request("PUT", "/properties/b", body: "2").status == 201)
   }
