@@ -20,10 +20,11 @@ enum WireDuration {
     return unit.milliseconds == 1 ? .milliseconds(count) : .seconds(count * (unit.milliseconds / 1000))
   }
 
-  /// Writes a duration in the largest unit that divides it.
+  /// Writes a duration in the largest unit that divides it; nothing is `0s`.
   static func text(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     let milliseconds = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    if milliseconds == 0 { return "0s" }
     guard milliseconds > 0, let unit = units.last(where: { milliseconds % $0.milliseconds == 0 }) else {
       return "\(milliseconds)ms"
     }

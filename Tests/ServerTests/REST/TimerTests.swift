@@ -22,6 +22,11 @@ struct TimerTests {
     try client.request("PUT", "/timers/\(path)", body: body)
   }
 
+  @Test func `a timer without a delay is said with the unit of seconds`() throws {
+    let response = try put("now", #"{"after":"0s"}"#)
+    #expect(response.status == 201 && response.text.contains(#""after":"0s""#), "\(response.text)")
+  }
+
   @Test func `a timer with a delay fires once, and is gone`() throws {
     let response = try put("tea", #"{"after":"180s","message":{"ready": true}}"#)
     #expect(response.status == 201 && response.value("Location") == "/timers/tea")
