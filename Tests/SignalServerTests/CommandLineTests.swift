@@ -12,6 +12,17 @@ struct CommandLineTests {
     #expect(try server.run("get", "kitchen/temperature") == .init(status: 0, output: "21.50\n", errors: ""))
     #expect(try server.run("set", "kitchen/temperature", "-5").status == 0)
     #expect(try server.run("get", "kitchen/temperature").output == "-5\n")
+    // Options take what begins with a minus and a digit, too.
+    for arguments in [
+      ["list", "--where", "-6 < value"], ["wait", "kitchen/temperature", "--until", "-6 < value"],
+      ["set", "kitchen/temperature", "-5", "--if", "-6 < value"],
+      ["delete", "**", "--where", "-6 < value", "--dry-run"],
+    ] {
+      let run = try Program.run(arguments, ["SIGNAL_SERVER": server.url])
+      #expect(run.status == 0, "\(arguments): \(run)")
+    }
+    let timer = try server.run("timer", "later", "--after", "1h", "--message", "-5")
+    #expect(timer.status == 0 && timer.output.contains(#""message":-5,"#), "\(timer)")
     let cursor = set.output.dropLast()
     func at(_ arguments: [String]) throws -> Program.Run { try Program.run(arguments, ["SIGNAL_SERVER": server.url]) }
     for state in [["--at", "\(cursor)"], ["--fresh"], ["--fresh", "--at", "\(cursor)"]] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// A length of time as clients write it: `250ms`, `30s`, `5m`, `2h`, `7d`.
-enum WireDuration {
+package enum WireDuration {
   private static let units: [(name: String, milliseconds: Int)] = [
     ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
   ]
@@ -12,7 +12,7 @@ enum WireDuration {
   static let pattern = "^[0-9]{1,12}(ms|s|m|h|d)$"
 
   /// Parses a text; nil when it does not match ``pattern``.
-  static func parse(_ text: String) -> Duration? {
+  package static func parse(_ text: String) -> Duration? {
     let digits = text.utf8.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
     guard 1...12 ~= digits.count, let count = Int(String(digits) ?? ""),
       let unit = units.first(where: { $0.name.utf8.elementsEqual(text.utf8[digits.endIndex...]) })

@@ -24,12 +24,12 @@ struct DeleteVerb: ParsableCommand {
   @Option(
     name: .customLong("if"),
     help: ArgumentHelp("Only if this holds for the property, for example 'value == 0'.", valueName: "expression"))
-  var condition: String?
+  var condition: Operand?
 
   @Option(
     name: .customLong("where"),
     help: ArgumentHelp("Only those for which this holds, for example 'value < 20'.", valueName: "expression"))
-  var filter: String?
+  var filter: Operand?
 
   @Flag(help: "Print what would be deleted, and delete nothing.")
   var dryRun = false
@@ -48,10 +48,10 @@ struct DeleteVerb: ParsableCommand {
 
   func run() throws {
     if isPattern || filter != nil || dryRun {
-      return try BulkDeletion(pattern: path.text, filter: filter, client: client).run(dryRun: dryRun)
+      return try BulkDeletion(pattern: path.text, filter: filter?.text, client: client).run(dryRun: dryRun)
     }
     let fields = ifMatch.map { [("If-Match", "\"\($0)\"")] } ?? []
-    let target = PropertyTarget.make(path.text, condition.map { [(name: "if", value: $0)] } ?? [])
+    let target = PropertyTarget.make(path.text, condition.map { [(name: "if", value: $0.text)] } ?? [])
     _ = try client.request("DELETE", target, about: path.text, fields: fields)
   }
 }

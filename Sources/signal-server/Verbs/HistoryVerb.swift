@@ -16,16 +16,16 @@ struct HistoryVerb: ParsableCommand {
   var path: Operand
 
   @Option(help: ArgumentHelp("Begin so long ago, for example 24h, which it is unless given.", valueName: "time"))
-  var last: String?
+  var last: Operand?
 
   @Option(help: ArgumentHelp("Begin at this time, such as 2026-01-02T07:00:00Z, or -24h.", valueName: "time"))
-  var from: String?
+  var from: Operand?
 
   @Option(help: ArgumentHelp("End at this time; now unless given.", valueName: "time"))
-  var to: String?
+  var to: Operand?
 
   @Option(help: ArgumentHelp("What one block stands for, for example 15m.", valueName: "time"))
-  var step: String?
+  var step: Operand?
 
   @Option(help: ArgumentHelp("See a part of each value, for example /level.", valueName: "JSON pointer"))
   var pointer: String?
@@ -46,19 +46,24 @@ struct HistoryVerb: ParsableCommand {
 
   func validate() throws {
     if last != nil, from != nil { throw ValidationError("--last and --from exclude each other") }
+    for (name, text) in [("--last", last?.text), ("--step", step?.text)] {
+      if let text, WireDuration.parse(text) == nil {
+        throw ValidationError("\(name) takes a length of time such as 90s, 15m, 24h or 7d: '\(text.printable)' is none")
+      }
+    }
     if json, csv { throw ValidationError("--json and --csv exclude each other") }
     if csv, follow { throw ValidationError("--follow goes with --json, or with neither --json nor --csv") }
     if follow, to != nil { throw ValidationError("--follow goes on from now, so there is no --to") }
     let isDrawn = !json && !csv
-    if isDrawn, step == nil, (last ?? "24h") != "24h" || from != nil {
+    if isDrawn, step == nil, (last?.text ?? "24h") != "24h" || from != nil {
       throw ValidationError("say with --step what a block of the drawing stands for, for example --step 15m")
     }
   }
 
   func run() throws {
-    var query = [(name: "from", value: from ?? "-\(last ?? "24h")"), (name: "limit", value: "10000")]
-    if let to { query.append((name: "to", value: to)) }
-    if let step = step ?? (json || csv ? nil : Self.usualStep) { query.append((name: "step", value: step)) }
+    var query = [(name: "from", value: from?.text ?? "-\(last?.text ?? "24h")"), (name: "limit", value: "10000")]
+    if let to { query.append((name: "to", value: to.text)) }
+    if let step = step?.text ?? (json || csv ? nil : Self.usualStep) { query.append((name: "step", value: step)) }
     if let pointer { query.append((name: "pointer", value: pointer)) }
     var drawing = Sparkline()
     var isFirst = true

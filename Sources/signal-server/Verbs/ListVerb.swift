@@ -20,7 +20,7 @@ struct ListVerb: ParsableCommand {
   @Option(
     name: .customLong("where"),
     help: ArgumentHelp("Only what matches, for example 'value > 20'.", valueName: "expression"))
-  var filter: String?
+  var filter: Operand?
 
   @Option(help: ArgumentHelp("At most so many properties.", valueName: "number"))
   var limit: Int?
@@ -42,7 +42,7 @@ struct ListVerb: ParsableCommand {
 
   func run() throws {
     var query = patterns.map { (name: "match", value: $0.text) }
-    if let filter { query.append((name: "where", value: filter)) }
+    if let filter { query.append((name: "where", value: filter.text)) }
     if let limit { query.append((name: "limit", value: "\(limit)")) }
     query += state.query
     var pages = PropertyPages(client, query)

@@ -27,7 +27,7 @@ struct PatchVerb: ParsableCommand {
   @Option(
     name: .customLong("if"),
     help: ArgumentHelp("Only if this holds for the property, for example 'value.on'.", valueName: "expression"))
-  var condition: String?
+  var condition: Operand?
 
   @Option(help: ArgumentHelp("Let the property end after this time, such as 60s or 2h.", valueName: "time"))
   var ttl: String?
@@ -43,7 +43,9 @@ struct PatchVerb: ParsableCommand {
     }
     let type = operations ? "application/json-patch+json" : "application/merge-patch+json"
     let fields = [("Content-Type", type)] + (ifMatch.map { [("If-Match", "\"\($0)\"")] } ?? [])
-    let query = [("ttl", ttl), ("if", condition)].compactMap { name, value in value.map { (name: name, value: $0) } }
+    let query = [("ttl", ttl), ("if", condition?.text)].compactMap { name, value in
+      value.map { (name: name, value: $0) }
+    }
     let target = PropertyTarget.make(path.text, query)
     let response = try client.request("PATCH", target, about: path.text, fields: fields, body: source)
     let tag = response.value("ETag").map { $0.filter { $0 != "\"" } }

@@ -39,7 +39,7 @@ struct SetVerb: ParsableCommand {
     help: ArgumentHelp(
       "Only if this holds for what is there, for example 'value < 22'; value is null when nothing is.",
       valueName: "expression"))
-  var condition: String?
+  var condition: Operand?
 
   @Flag(help: "Make it a change even if the value is the same.")
   var always = false
@@ -77,7 +77,7 @@ struct SetVerb: ParsableCommand {
       let value = try SetValue.json(from: source, isText: string, isInput: value == "-")
       try HeldProperty(
         path: path.text, value: value, ifMatch: ifMatch, ifAbsent: ifAbsent, always: always, ttl: ttl,
-        filter: condition
+        filter: condition?.text
       ).run(in: .process(try client.url()))
     }
     let body = computed ? source : try SetValue.json(from: source, isText: string, isInput: value == "-").bytes
@@ -87,7 +87,7 @@ struct SetVerb: ParsableCommand {
     var query: [(name: String, value: String)] = []
     if always { query.append((name: "always", value: "true")) }
     if let ttl { query.append((name: "ttl", value: ttl)) }
-    if let condition { query.append((name: "if", value: condition)) }
+    if let condition { query.append((name: "if", value: condition.text)) }
     let target = PropertyTarget.make(path.text, query)
     let response = try client.request("PUT", target, about: path.text, fields: fields, body: body)
     // The tag of the property when there is one, which also stands when the value was equal and nothing changed.

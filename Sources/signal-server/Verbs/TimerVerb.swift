@@ -23,7 +23,7 @@ struct TimerVerb: ParsableCommand {
   var every: String?
 
   @Option(help: ArgumentHelp("What to send, as JSON.", valueName: "json"))
-  var message: String?
+  var message: Operand?
 
   @Flag(help: "Remove the timer.")
   var delete = false
@@ -55,7 +55,7 @@ struct TimerVerb: ParsableCommand {
     var body = Array("{\"\(name)\":".utf8) + JSONText(text).bytes
     if let message {
       body += Array(",\"message\":".utf8)
-      body += try SetValue.json(from: Array(message.utf8), isText: false, isInput: false).bytes
+      body += try SetValue.json(from: Array(message.text.utf8), isText: false, isInput: false).bytes
     }
     body.append(UInt8(ascii: "}"))
     let fields = [("Content-Type", "application/json")]

@@ -16,7 +16,7 @@ struct WaitVerb: ParsableCommand {
   var path: Operand
 
   @Option(help: ArgumentHelp("Wait until this holds, for example 'value > 20'.", valueName: "expression"))
-  var until: String?
+  var until: Operand?
 
   @Option(help: ArgumentHelp("Wait for a change after this cursor.", valueName: "cursor"))
   var since: String?
@@ -52,7 +52,7 @@ struct WaitVerb: ParsableCommand {
       let share = min(left, Self.share)
       var query: [(name: String, value: String)] = []
       if let cursor { query.append((name: "since", value: cursor)) }
-      if let until { query.append((name: "until", value: until)) }
+      if let until { query.append((name: "until", value: until.text)) }
       query.append((name: "wait", value: SettingText.text(duration: share)))
       let response = try client.exchange(
         "GET", PropertyTarget.make(path.text, query), patience: share + .seconds(10))

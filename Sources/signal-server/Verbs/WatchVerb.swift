@@ -26,7 +26,7 @@ struct WatchVerb: ParsableCommand {
     name: .customLong("where"),
     help: ArgumentHelp(
       "Only what matches, for example 'value > 20'; with --signals 'message > 20'.", valueName: "expression"))
-  var filter: String?
+  var filter: Operand?
 
   @Flag(
     help: "Print each event as JSON, one per line: as it came, and with the cursor that --since goes on from, if any.")
@@ -82,7 +82,7 @@ struct WatchVerb: ParsableCommand {
   func run() throws {
     let url = try client.url()
     var command = SubscribeCommand(
-      patterns: patterns.map(\.text), filter: filter, initial: initial, oldValue: oldValue, since: since)
+      patterns: patterns.map(\.text), filter: filter?.text, initial: initial, oldValue: oldValue, since: since)
     if !exit { command.exit = false }
     command.mode = mode
     command.maxRate = maxRate

@@ -125,6 +125,18 @@ struct HistoryServerTests {
     let refused = try server.run("history", "other")
     #expect(refused.status == 1 && refused.errors.contains("No rule"), "\(refused)")
     #expect(try server.run("history", "s/a", "--csv", "--follow").status == 64)
+    for arguments in [
+      ["--last", "1x"], ["--last", "1x", "--step", "1m"], ["--step", "1x"], ["--last", "-1h", "--json"],
+    ] {
+      let wrong = try Program.run(["history", "s/a"] + arguments, ["SIGNAL_SERVER": server.url])
+      let named = "\(arguments[0]) takes a length of time such as 90s, 15m, 24h or 7d: '\(arguments[1])' is none"
+      #expect(wrong.status == 64 && wrong.errors.contains(named), "\(wrong)")
+    }
+    #expect(try server.run("history", "s/a", "--last", "7d", "--json").status == 0)
+    // A length of time before now begins with a minus.
+    #expect(
+      try server.run("history", "s/a", "--from", "-24h", "--to", "-0s", "--csv").output.split(separator: "\n").count
+        == 602)
     let following = try Program(
       ["history", "s/a", "--last", "1h", "--step", "1m", "--json", "--follow"], ["SIGNAL_SERVER": server.url])
     #expect(following.line().contains(#""count":"#))
