@@ -54,6 +54,16 @@ extension LiveAPI {
     }
   }
 
+  /// Whether what a browser sends of itself can say who asks: the cookie, or a certificate.
+  ///
+  /// It does not matter whether the connection has shown one: a browser sends preflights without (Fetch Standard,
+  /// "CORS-preflight fetch").
+  func acceptsCredentials(from peer: Peer) -> Bool {
+    guard let authenticator = service.authenticator else { return false }
+    if peer.mayShowCertificate { return true }
+    return authenticator.isActive && !authenticator.current.settings.cookie.isEmpty
+  }
+
   /// Who has shown the certificate of the connection; nil where none counts.
   private func identity(
     byCertificateWith head: borrowing RequestHead, _ response: inout ResponseWriter, from peer: Peer

@@ -142,7 +142,8 @@ final class LiveAPI: RequestHandler {
           "This server is not known as \"\(head.host.string)\"; names besides those it listens on belong in its setting "
             + "\"hosts\"."))
     }
-    try admission.origins.admit(head, isSecured: peer.isSecured, &response)
+    try admission.origins.admit(
+      head, isSecured: peer.isSecured, acceptsCredentials: acceptsCredentials(from: peer), &response)
   }
 
   private func route(_ head: borrowing RequestHead, from peer: Peer) throws(APIError) -> Route {
@@ -299,13 +300,13 @@ final class LiveAPI: RequestHandler {
     response.allow(route.allowed)
   }
 
-  /// The request fields that the API reads and a page may set, and therefore those that a preflight allows.
+  /// The request fields that the server reads and a page may set, and therefore those that a preflight allows.
   ///
   /// Fields that the browser sets itself (`Origin`, `Host`, those of an upgrade) are not included. A test compares the
-  /// list with the fields that the sources of this folder name.
+  /// list with the fields that the sources name.
   static let readFields: [KnownField] = [
     .accept, .authorization, .contentEncoding, .contentRange, .contentType, .ifMatch, .ifModifiedSince, .ifNoneMatch,
-    .ifUnmodifiedSince, .lastEventID,
+    .ifUnmodifiedSince, .lastEventID, .traceparent,
   ]
 
   private static func appendReadFields(to value: inout [UInt8]) {

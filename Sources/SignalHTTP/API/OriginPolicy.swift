@@ -8,6 +8,15 @@ struct OriginPolicy {
   private let allowsAny: Bool
   private let listed: [[UInt8]]
 
+  /// The response fields that a page may read: all that the API writes and a browser hides otherwise (Fetch Standard,
+  /// "CORS-safelisted response-header name").
+  ///
+  /// A test compares them with the fields that the sources name.
+  static let exposedFields: StaticString = """
+    Accept-Encoding, Accept-Patch, Allow, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, Signal-Expires, \
+    Signal-Next, Signal-Revision, Signal-Watchers, WWW-Authenticate
+    """
+
   init(_ origins: [String]) {
     allowsAny = origins.contains("*")
     listed = origins.map { Array($0.utf8) }
@@ -16,19 +25,23 @@ struct OriginPolicy {
   /// Refuses a request of a foreign page that could change something or read events; adds the CORS fields (Fetch
   /// Standard, "HTTP-network-or-cache fetch") when the page is listed.
   ///
-  /// - Parameter isSecured: Whether the client speaks `https`.
+  /// - Parameters:
+  ///   - isSecured: Whether the client speaks `https`.
+  ///   - acceptsCredentials: Whether what a browser sends of itself, a cookie or a certificate, can say who asks. Pages
+  ///     that are listed by name may then send it; those that only the asterisk lets in never may.
   func admit(
-    _ head: borrowing RequestHead, isSecured: Bool, _ response: inout ResponseWriter
+    _ head: borrowing RequestHead, isSecured: Bool, acceptsCredentials: @autoclosure () -> Bool,
+    _ response: inout ResponseWriter
   ) throws(APIError) {
     if !listed.isEmpty { response.addCommonField("Vary", "Origin") }
     guard head.has(.origin) else { return }
     let origin = try origin(of: head)
     if isListed(origin) {
       response.addCommonField("Access-Control-Allow-Origin", origin.bytes)
-      response.addCommonField(
-        "Access-Control-Expose-Headers",
-        "ETag, Last-Modified, Location, Signal-Expires, Signal-Next, Signal-Revision, Signal-Watchers, WWW-Authenticate"
-      )
+      if isListedByName(origin), acceptsCredentials() {
+        response.addCommonField("Access-Control-Allow-Credentials", "true")
+      }
+      response.addCommonField("Access-Control-Expose-Headers", Self.exposedFields)
       return
     }
     if isOwn(origin, head, isSecured) { return }
@@ -48,7 +61,7 @@ struct OriginPolicy {
     guard head.has(.origin) else { return head[.secFetchSite]?.equals("same-origin") == true }
     guard let origin = try? origin(of: head) else { return false }
     // Not those that only the asterisk lets in.
-    return listed.contains { $0.withView { $0.equalsIgnoringCase(origin.bytes) } } || isOwn(origin, head, isSecured)
+    return isListedByName(origin) || isOwn(origin, head, isSecured)
   }
 
   /// Whether the certificate of the connection may count: no page asks, or one that ``mayUseCookies(_:isSecured:)``.
@@ -89,7 +102,9 @@ struct OriginPolicy {
     }
   }
 
-  private func isListed(_ origin: Origin) -> Bool {
-    allowsAny || listed.contains { $0.withView { $0.equalsIgnoringCase(origin.bytes) } }
+  private func isListed(_ origin: Origin) -> Bool { allowsAny || isListedByName(origin) }
+
+  private func isListedByName(_ origin: Origin) -> Bool {
+    listed.contains { $0.withView { $0.equalsIgnoringCase(origin.bytes) } }
   }
 }

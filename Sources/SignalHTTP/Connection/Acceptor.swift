@@ -54,7 +54,8 @@ final class Acceptor: ConnectionAcceptor {
       return Entrance(
         service: service, listener: listener,
         peers: PeerListener(
-          ListenerID(UInt8(number)), listener.endpoint, servesConsole: listener.servesConsole))
+          ListenerID(UInt8(number)), listener.endpoint, servesConsole: listener.servesConsole,
+          asksForCertificates: listener.asksForCertificates))
     }
     connections = LoopConnections(
       limits: configuration.limits, observer: configuration.observer,

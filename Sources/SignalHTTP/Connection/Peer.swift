@@ -14,11 +14,13 @@ final class PeerListener: Sendable {
   let id: ListenerID
   let endpoint: Endpoint
   let servesConsole: Bool
+  let asksForCertificates: Bool
 
-  init(_ id: ListenerID, _ endpoint: Endpoint, servesConsole: Bool = true) {
+  init(_ id: ListenerID, _ endpoint: Endpoint, servesConsole: Bool = true, asksForCertificates: Bool = false) {
     self.id = id
     self.endpoint = endpoint
     self.servesConsole = servesConsole
+    self.asksForCertificates = asksForCertificates
   }
 
   /// That of outgoing connections, which have none.
@@ -119,6 +121,9 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
 
   /// Whether that listener serves the console.
   var mayUseConsole: Bool { entry.servesConsole }
+
+  /// Whether that listener asks for certificates, and it could show one: no proxy that speaks HTTP is between.
+  var mayShowCertificate: Bool { entry.asksForCertificates && !isForwarded }
 
   /// Its address with the port; nil when it came through a unix socket, or a proxy does not know it.
   public var address: SocketAddress? { numeric.socketAddress }

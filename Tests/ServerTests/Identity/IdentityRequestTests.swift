@@ -121,6 +121,44 @@ import Testing
 
   // MARK: Cookies
 
+  /// The field without which a browser does not show a page what was answered to its cookie (Fetch Standard, "CORS
+  /// check").
+  @Test func `a page of an origin listed by name may send its cookie and read the answer`() throws {
+    let live = LiveConfiguration(origins: ["https://app.example", "*"])
+    let server = try TokenServer(live: live) { $0.cookie = "session" }
+    let token = try server.make("ann")
+    func allows(_ method: String, _ target: String, _ origin: String?, cookie: String? = nil) throws -> Bool {
+      var fields = [("Cookie", "session=\(cookie ?? token)")] + (origin.map { [("Origin", $0)] } ?? [])
+      if method == "OPTIONS" { fields.append(("Access-Control-Request-Method", "PUT")) }
+      let response = try server.request(method, target, fields: fields, body: method == "PUT" ? "2" : nil)
+      let values = response.values("Access-Control-Allow-Credentials")
+      if !values.isEmpty {
+        #expect(values == ["true"] && response.value("Access-Control-Allow-Origin") == "https://app.example")
+      }
+      #expect(response.values("Vary").contains("Origin"))
+      return !values.isEmpty
+    }
+    for (method, target) in [
+      ("GET", "/auth/me"), ("PUT", "/properties/a"), ("GET", "/properties/none"), ("OPTIONS", "/properties/a"),
+    ] {
+      #expect(try allows(method, target, "https://app.example"), "\(method) \(target)")
+      #expect(try !allows(method, target, "https://any.example") && !allows(method, target, nil))
+    }
+    // Also what refuses the cookie has to be read.
+    #expect(try allows("GET", "/auth/me", "https://app.example", cookie: "x"))
+    let fields = [("Cookie", "session=\(token)"), ("Origin", "https://app.example")]
+    let stream = try EventStreamClient(server.server, query: "match=a", fields: fields)
+    #expect(stream.response.status == 200 && stream.response.value("Access-Control-Allow-Credentials") == "true")
+  }
+
+  @Test func `where no cookie can say who asks, none is asked for`() throws {
+    let server = try TokenServer(live: LiveConfiguration(origins: ["https://app.example"]))
+    let fields = [("Origin", "https://app.example")]
+    #expect(try server.request("GET", "/auth/me", fields: fields).values("Access-Control-Allow-Credentials").isEmpty)
+    try server.change { $0.cookie = "session" }
+    #expect(try server.request("GET", "/auth/me", fields: fields).value("Access-Control-Allow-Credentials") == "true")
+  }
+
   @Test func `a cookie counts for own and listed pages only`() throws {
     let live = LiveConfiguration(origins: ["https://app.example", "*"])
     let server = try TokenServer(live: live) { $0.cookie = "session" }

@@ -66,7 +66,7 @@ struct OriginTests {
       #expect(response.status == 204)
       #expect(response.value("Access-Control-Allow-Origin") == origin)
       let exposed = try #require(response.value("Access-Control-Expose-Headers"))
-      for field in ["ETag", "Location", "Signal-Next", "Signal-Revision", "Signal-Watchers"] {
+      for field in ["ETag", "Location", "Retry-After", "Signal-Next", "Signal-Revision", "Signal-Watchers"] {
         #expect(exposed.contains(field))
       }
       #expect(response.values("Access-Control-Allow-Credentials").isEmpty)
@@ -106,18 +106,29 @@ struct OriginTests {
       allowed.components(separatedBy: ", ").sorted() == [
         "accept", "authorization", "content-encoding", "content-range", "content-type", "if-match", "if-modified-since",
         "if-none-match",
-        "if-unmodified-since", "last-event-id",
+        "if-unmodified-since", "last-event-id", "traceparent",
       ])
     #expect(response.value("Access-Control-Max-Age") != nil)
   }
 
+  /// The texts of the sources that read requests and write responses.
+  private static func sources() throws -> [String] {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/SignalHTTP")
+    var texts: [String] = []
+    for part in ["API", "Connection", "HTTP"] {
+      let files = try FileManager.default.contentsOfDirectory(
+        at: folder.appending(path: part), includingPropertiesForKeys: nil)
+      for file in files where file.pathExtension == "swift" && file.lastPathComponent != "KnownField.swift" {
+        texts.append(try String(contentsOf: file, encoding: .utf8))
+      }
+    }
+    return texts
+  }
+
   /// `head[.field]`, `has(.field)`, and the calls that take a field's name.
-  @Test func `a preflight allows every field that the sources of the API read`() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/SignalHTTP/API")
+  @Test func `a preflight allows every field that the sources read`() throws {
     var read: Set<String> = []
-    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-    where file.pathExtension == "swift" {
-      let text = try String(contentsOf: file, encoding: .utf8)
+    for text in try Self.sources() {
       for match in text.matches(of: /(?:head\[|[a-zA-Z]\(|of: |in: |KnownField = .*[?:] )\.([a-zA-Z]+)/) {
         read.insert(String(match.1))
       }
@@ -126,10 +137,30 @@ struct OriginTests {
     let fields = KnownField.allCases.filter { read.contains("\($0)") }
     // What a page cannot set (Fetch Standard, "forbidden request-header"), because the browser does.
     let ofTheBrowser: Set<KnownField> = [
-      .accessControlRequestHeaders, .accessControlRequestMethod, .cookie, .host, .origin, .secFetchSite,
-      .secWebSocketKey,
+      .acceptEncoding, .accessControlRequestHeaders, .accessControlRequestMethod, .connection, .contentLength, .cookie,
+      .expect, .host, .keepAlive, .origin, .secFetchSite, .secWebSocketExtensions, .secWebSocketKey,
+      .secWebSocketProtocol, .secWebSocketVersion, .te, .trailer, .transferEncoding, .upgrade,
     ]
-    #expect(Set(fields).subtracting(ofTheBrowser) == Set(LiveAPI.readFields))
+    // What a proxy sets, and nothing else may.
+    let ofTheProxy: Set<KnownField> = [.forwarded, .xForwardedFor, .xForwardedProto]
+    #expect(Set(fields).subtracting(ofTheBrowser).subtracting(ofTheProxy) == Set(LiveAPI.readFields))
+  }
+
+  /// `field("…")` and `addCommonField("…")`.
+  @Test func `a page may read every field that the sources write`() throws {
+    var written: Set<String> = []
+    for text in try Self.sources() {
+      for match in text.matches(of: /[fF]ield\(\s*"([A-Za-z-]+)"/) { written.insert(String(match.1)) }
+    }
+    // What browsers show anyway (Fetch Standard, "CORS-safelisted response-header name"), and what is for them, for
+    // caches and for proxies.
+    let ofOthers: Set = [
+      "Cache-Control", "Content-Encoding", "Content-Type", "Last-Modified", "Vary", "X-Accel-Buffering",
+    ]
+    let exposed = OriginPolicy.exposedFields.description.components(separatedBy: ", ")
+    #expect(
+      written.filter { !ofOthers.contains($0) && !$0.hasPrefix("Access-Control-") } == Set(exposed))
+    #expect(exposed == exposed.sorted())
   }
 
   @Test func `a preflight of another origin is told nothing`() throws {

@@ -117,6 +117,27 @@ private func next(_ socket: WebSocketClient) throws -> LiveMessage {
     #expect(try devices.store.text("devices/one/x") == "1")
   }
 
+  @Test func `a page of an origin listed by name may use the certificate, and is told so before it shows it`() throws {
+    let devices = try DeviceServer(origins: ["https://app.example", "*"])
+    defer { devices.server.shutdown() }
+    let preflight = [("Access-Control-Request-Method", "PUT")]
+    for context in [try devices.context("one"), try devices.context(nil)] {
+      for (method, fields) in [("GET", []), ("OPTIONS", preflight)] {
+        func allowed(_ origin: String) throws -> String? {
+          try devices.request(context, method, "/auth/me", fields: fields + [("Origin", origin)])
+            .value("Access-Control-Allow-Credentials")
+        }
+        #expect(try allowed("https://app.example") == "true")
+        #expect(try allowed("https://any.example") == nil)
+      }
+    }
+    let without = try DeviceServer(.none, origins: ["https://app.example"])
+    defer { without.server.shutdown() }
+    let response = try without.request(
+      without.context(nil), "GET", "/auth/me", fields: [("Origin", "https://app.example")])
+    #expect(response.values("Access-Control-Allow-Credentials").isEmpty)
+  }
+
   @Test func `a WebSocket sees what its certificate may see`() throws {
     let devices = try DeviceServer(.required) { $0.required = true }
     defer { devices.server.shutdown() }
