@@ -151,6 +151,23 @@ struct ForwardedTests {
     #expect(refused() == ["192.0.2.1", "127.0.0.1"])
   }
 
+  @Test func `a token that is refused is the client's that was named`() throws {
+    let events = Mutex<[ServerEvent]>([])
+    var configuration = ServerConfiguration(port: 0, loops: 1)
+    configuration.trustedProxies = try .forTests
+    configuration.observer = { event in events.withLock { $0.append(event) } }
+    let tokens = try TokenServer()
+    let server = Server(
+      configuration, store: .forTests(), live: LiveConfiguration(), series: nil, authenticator: tokens.authenticator)
+    try server.start()
+    defer { server.shutdown() }
+    let fields = TokenServer.fields("x") + [("X-Forwarded-For", "192.0.2.1")]
+    let client = try HTTPClient(server.endpoints[0], timeout: LiveClient.patience)
+    #expect(try client.request("GET", "/auth/me", fields: fields, timeout: LiveClient.patience).status == 401)
+    let told = events.withLock { $0.filter { if case .tokenRefused = $0.kind { true } else { false } } }
+    #expect(told.map { $0.peer?.description } == ["192.0.2.1"])
+  }
+
   @Test func `other proxies are trusted after a reload, for the connections that follow`() throws {
     let server = try PeerServer()
     let fields = [("Forwarded", "for=192.0.2.1")]
