@@ -83,9 +83,8 @@ package struct ProxyHeader: Equatable, Sendable {
     guard version == 2, command <= 1 else { throw .unsupported }
     guard bytes.count > 13 else { return nil }
     let (family, transport) = (bytes.byte(at: 13) >> 4, bytes.byte(at: 13) & 0xF)
-    guard family <= 3, transport <= 2 else { throw .malformed }
-    // A datagram has no connection.
-    guard transport != 2 else { throw .unsupported }
+    // For a connection of the proxy itself the family is ignored, whatever it is (§2.2, LOCAL).
+    guard command == 0 || family <= 3 && transport <= 2 else { throw .malformed }
     guard bytes.count >= fixed else { return nil }
     let length = fixed + Int(bytes.number(at: 14, bytes: 2))
     guard length <= mostBytes else { throw .tooLong }
@@ -95,7 +94,8 @@ package struct ProxyHeader: Equatable, Sendable {
     guard bytes.count >= length else { return nil }
     guard command == 1 else { return ProxyHeader(source: .proxy, length: length) }
     let source: Source =
-      switch (isKnown, family) {
+      // A receiver falls back to an unknown client for what it does not handle: datagrams, unix sockets (§2.2).
+      switch (isKnown && transport == 1, family) {
       case (true, 1):
         .client(
           IPAddress(ipv4: UInt32(truncatingIfNeeded: bytes.number(at: 16, bytes: 4))), port: bytes.port(at: 24))
@@ -115,7 +115,7 @@ package enum ProxyHeaderError: Error, Equatable, Sendable, CustomStringConvertib
   case missing
   /// It has other parts than it may have.
   case malformed
-  /// A version, command or transport that is not served.
+  /// A version or command that is not served.
   case unsupported
   /// It is longer than ``ProxyHeader/mostBytes``, or than its version allows.
   case tooLong
@@ -125,7 +125,7 @@ package enum ProxyHeaderError: Error, Equatable, Sendable, CustomStringConvertib
     switch self {
     case .missing: "no header of the PROXY protocol"
     case .malformed: "a malformed header of the PROXY protocol"
-    case .unsupported: "a version, command or transport of the PROXY protocol that is not served"
+    case .unsupported: "a version or command of the PROXY protocol that is not served"
     case .tooLong: "a header of the PROXY protocol that is too long"
     }
   }

@@ -57,7 +57,7 @@ struct ProxyProtocolTests {
     (Array("PROXY TCP4 1.2.3.4 1.2.3.4 1\r\n".utf8), "a malformed header of the PROXY protocol"),
     (
       signature + [0x31, 0x11, 0, 12] + [UInt8](repeating: 0, count: 12),
-      "a version, command or transport of the PROXY protocol that is not served"
+      "a version or command of the PROXY protocol that is not served"
     ),
     (signature + [0x21, 0x11, 0xFF, 0xFF], "a header of the PROXY protocol that is too long"),
   ])

@@ -126,7 +126,14 @@ struct ProxyHeaderTests {
       let bytes = binary(0x21, family, addresses)
       #expect(try outcome(bytes) == .header(.unknown, length: bytes.count))
     }
-    for (family, addresses) in [(0x00, []), (0x11, ipv4), (0x11, []), (0x31, [9, 9])] as [(UInt8, [UInt8])] {
+    // Datagrams over IPv4, IPv6 and unix: valid, and not handled here.
+    for (family, addresses) in [(0x12, ipv4), (0x22, ipv6), (0x32, unix)] as [(UInt8, [UInt8])] {
+      let bytes = binary(0x21, family, addresses, extensions: [1, 2, 3])
+      #expect(try outcome(bytes) == .header(.unknown, length: bytes.count))
+    }
+    for (family, addresses) in [
+      (0x00, []), (0x11, ipv4), (0x11, []), (0x31, [9, 9]), (0x12, []), (0x4F, [9]), (0xFF, ipv4),
+    ] as [(UInt8, [UInt8])] {
       let bytes = binary(0x20, family, addresses)
       #expect(try outcome(bytes) == .header(.proxy, length: bytes.count))
     }
@@ -136,7 +143,7 @@ struct ProxyHeaderTests {
     let refused: [([UInt8], ProxyHeaderError)] = [
       (Array("\r\n\r\n\0\r\nQUIT\r".utf8), .missing), (binary(0x11, 0x11, ipv4), .unsupported),
       (binary(0x31, 0x11, ipv4), .unsupported), (binary(0x22, 0x11, ipv4), .unsupported),
-      (binary(0x21, 0x12, ipv4), .unsupported), (binary(0x21, 0x41, ipv4), .malformed),
+      (binary(0x21, 0x41, ipv4), .malformed), (binary(0x21, 0x12, ipv4, length: 11), .malformed),
       (binary(0x21, 0x13, ipv4), .malformed), (binary(0x21, 0x11, ipv4, length: 11), .malformed),
       (binary(0x21, 0x21, ipv6, length: 35), .malformed), (binary(0x21, 0x31, ipv6, length: 215), .malformed),
       (binary(0x21, 0x11, ipv4, length: ProxyHeader.mostBytes - 15), .tooLong),
