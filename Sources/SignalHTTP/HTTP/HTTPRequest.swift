@@ -44,7 +44,8 @@ public struct HTTPRequest: Sendable {
 
   /// The path with its percent-encoding resolved.
   ///
-  /// An encoded slash becomes an ordinary slash; split `path` first where that makes a difference.
+  /// An encoded slash becomes an ordinary slash; split `path` first where that makes a difference. It may contain control
+  /// characters, such as those of `%00` and `%0D%0A`.
   ///
   /// - Throws: `HTTPParseError.malformedUTF8` when the result would not be UTF-8.
   public var decodedPath: String {

@@ -4,8 +4,7 @@
 ///
 /// A target is checked byte by byte and kept as it came: nothing is decoded or normalised here. A path contains
 /// `pchar`, `/` and what browsers leave unencoded, a query visible ASCII; see `ByteSet`. Percent signs need two digits,
-/// and in a path they may not encode a control character: the only purpose of `%00` and `%0D%0A` is to deceive a
-/// program that processes the path later.
+/// which may be those of any byte (RFC 3986 §2.1): whoever decodes a path judges what is in it, as `PropertyPath` does.
 struct RequestTarget {
   private let head: ByteView
   private let range: Range<Int>
@@ -80,8 +79,7 @@ struct RequestTarget {
       // The space after the target stops the search at the latest.
       offset = head.pathEnd(from: offset)
       guard offset < range.upperBound, head.byte(at: offset) == ASCII.percent else { break }
-      let byte = try encodedByte(at: offset)
-      guard byte >= 0x20, byte != 0x7F else { throw .malformedTarget }
+      try checkEncodedByte(at: offset)
       offset += 3
     }
     index.path = HeadRange(start, offset)
@@ -96,16 +94,15 @@ struct RequestTarget {
       while offset < range.upperBound, ByteSet.query.contains(head.byte(at: offset)) { offset += 1 }
       guard offset < range.upperBound else { break }
       guard head.byte(at: offset) == ASCII.percent else { throw .malformedTarget }
-      _ = try encodedByte(at: offset)
+      try checkEncodedByte(at: offset)
       offset += 3
     }
     index.query = HeadRange(start + 1, offset)
   }
 
-  private func encodedByte(at offset: Int) throws(HTTPParseError) -> UInt8 {
-    guard offset + 3 <= range.upperBound, let byte = PercentEncoding.byte(at: offset, in: head) else {
+  private func checkEncodedByte(at offset: Int) throws(HTTPParseError) {
+    guard offset + 3 <= range.upperBound, PercentEncoding.byte(at: offset, in: head) != nil else {
       throw .malformedPercentEncoding
     }
-    return byte
   }
 }

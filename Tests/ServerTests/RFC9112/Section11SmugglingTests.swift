@@ -96,6 +96,23 @@ struct Section11SmugglingTests {
 
 @Suite("Response splitting, RFC 9112 §11.1")
 struct Section11SplittingTests {
+  @Test(arguments: ["%00", "a%0D%0ASet-Cookie:x", "%1F", "%7F", "%C2%80"])
+  func `an encoded control character is syntax of a URI, and no path of a property`(_ text: String) throws {
+    let server = try TestServer()
+    let client = try server.connect()
+    for (method, target) in [
+      ("GET", "/properties/\(text)"), ("PUT", "/properties/\(text)"), ("DELETE", "/properties/\(text)"),
+      ("POST", "/signals/\(text)"), ("PUT", "/timers/\(text)"), ("GET", "/history/\(text)"),
+    ] {
+      let response = try client.request(method, target, body: method.hasPrefix("P") ? "1" : nil)
+      #expect(response.status == 400 && response.code == "bad_path", "\(method) \(target)")
+      #expect(response.values("Set-Cookie").isEmpty && response.value("Connection") == nil)
+    }
+    let none = try client.request("GET", "/\(text)")
+    #expect(none.status == 404 && none.text.contains(text))
+    #expect(client.isAlive() && server.store.contents.isEmpty)
+  }
+
   @Test(arguments: ["a%0D%0ASet-Cookie:x", "a%0aX:y", "a%00", "%E2%80%A8", "a%C2%85b"])
   func `nothing of a request ends a line of the response (11.1)`(_ text: String) throws {
     let server = try TestServer()
