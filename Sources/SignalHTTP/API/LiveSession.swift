@@ -300,6 +300,8 @@ final class LiveSession: WebSocketHandler {
 }
 
 extension LiveSession: PausableSession {
+  var waitingSince: UInt64? { socket.waitingSince }
+
   func timeToRoom(on loop: isolated EventLoop) -> UInt64 {
     account?.wait(service.allowance(of: caller.identity), at: loop.now) ?? 0
   }
@@ -307,7 +309,8 @@ extension LiveSession: PausableSession {
   func resume(on loop: isolated EventLoop) { socket.resume(on: loop) }
 
   func pausedTooLong(on loop: isolated EventLoop) {
-    let seconds = (timeToRoom(on: loop) + 999_999_999) / 1_000_000_000
+    // There may be room for one, and yet too much is waiting.
+    let seconds = max((timeToRoom(on: loop) + 999_999_999) / 1_000_000_000, 1)
     service.commands.audit?.record(
       AuditEvent(
         .limitExceeded, identity: caller.identity, peer: caller.peer, request: Self.name, outcome: "closed",

@@ -53,6 +53,9 @@ public final class WebSocket: Session {
   private var isAskedForDrained = false
   /// Whether nothing is read, because the handler wants no more messages for a while.
   private(set) var isPaused = false
+  /// Since when messages that have been received are not read, in the time of the loop, because it has been paused again
+  /// and again; nil when all have been read.
+  private(set) var waitingSince: UInt64?
   /// The compression that has been negotiated, if any.
   let deflate: MessageDeflate?
   /// Whether the client gets messages that refer to earlier ones, in frames of others: what is sent here is not
@@ -196,6 +199,7 @@ public final class WebSocket: Session {
     }
     collected = loop.takeScratch()
     isReading = true
+    let begin = waitingSince ?? loop.now
     var position = 0
     var end: WebSocketEnd?
     var needsMore = false
@@ -227,6 +231,7 @@ public final class WebSocket: Session {
       if !connection.isOpen { break }
     }
     isReading = false
+    waitingSince = isPaused && position < bytes.count ? begin : nil
     sendCollected(on: loop)
     loop.returnScratch(collected)
     collected = []

@@ -222,6 +222,38 @@ import Testing
     #expect(try server.store.text("a")?.count == 100_002)
   }
 
+  @Test func `a flood of messages is closed with 4029, though there is room for one again and again`() throws {
+    let server = try TestServer(
+      limits: Self.limits {
+        $0.address.requests = 100
+        $0.address.burst = 1
+        $0.pauseTimeout = .milliseconds(300)
+      })
+    let client = try LiveClient(server)
+    for id in 1...400 { try client.send(#"{"id":\#(id),"type":"get","path":"a"}"#) }
+    let frame = try client.awaitClose()
+    #expect(frame.code == .tooMuch && frame.reason.contains(/^too much, connect again in [1-9][0-9]* s$/))
+    #expect(try server.connect().request("GET", "/health/live").status == 200)
+  }
+
+  @Test func `who waits for replies, or catches up in time, is slowed down and not closed`() throws {
+    let server = try TestServer(
+      limits: Self.limits {
+        $0.address.requests = 20
+        $0.address.burst = 1
+        $0.pauseTimeout = .milliseconds(600)
+      })
+    let client = try LiveClient(server)
+    let clock = ContinuousClock()
+    let begin = clock.now
+    for id in 1...20 { #expect(try client.ask(#"{"id":\#(id),"type":"get","path":"a"}"#).int("id") == id) }
+    #expect(clock.now - begin > .milliseconds(800))
+    for first in [100, 200, 300, 400, 500] {
+      for id in first..<first + 5 { try client.send(#"{"id":\#(id),"type":"get","path":"a"}"#) }
+      for id in first..<first + 5 { #expect(try client.next().int("id") == id) }
+    }
+  }
+
   @Test func `one that is not read can end, and so can the server`() throws {
     let server = try TestServer(limits: Self.limits { $0.address.bytes = 1000 })
     let clients = try (0..<2).map { _ in try LiveClient(server) }
