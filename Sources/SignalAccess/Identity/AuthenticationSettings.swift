@@ -6,7 +6,7 @@ package struct AuthenticationSettings: Equatable, Sendable {
   package enum KeySource: Equatable, Sendable {
     /// A file in PEM with a public key or a certificate, for one algorithm.
     case pem(String, SignatureAlgorithm)
-    /// A file whose bytes are a secret for HS256; a line end after a text is not part of it.
+    /// A file whose bytes are a secret for HS256; a line feed after one line of visible ASCII is not part of it.
     case secret(String)
     /// A file with a JSON Web Key Set.
     case keySet(String)
