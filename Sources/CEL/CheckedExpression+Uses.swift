@@ -53,3 +53,30 @@ extension CheckedExpression {
     return uses
   }
 }
+
+extension CheckedExpression {
+  /// Whether a condition may turn out to hold when these variables are not known, whatever the others are; true also
+  /// where that is not certain.
+  ///
+  /// Only `&&`, `||` and `? :` decide without some of their parts, and macros without their bodies. O(size of the
+  /// expression).
+  package func canHold(without slots: Set<Int>) -> Bool {
+    /// Of a node: whether it may hold without the variables, and whether it may have any value.
+    var nodes: [(holds: Bool, decides: Bool)] = []
+    for node in syntax.nodes {
+      let parts = node.kind.parts.map { nodes[$0] }
+      switch node.kind {
+      case .variable(let slot):
+        let isUsed = slots.contains(slot)
+        nodes.append((!isUsed, !isUsed))
+      case .and: nodes.append((parts.allSatisfy(\.holds), true))
+      case .or: nodes.append((parts.contains(where: \.holds), true))
+      case .conditional, .comprehension, .bind, .optionalMap: nodes.append((true, true))
+      default:
+        let decides = parts.allSatisfy(\.decides)
+        nodes.append((decides, decides))
+      }
+    }
+    return nodes[syntax.root].holds
+  }
+}

@@ -104,4 +104,17 @@ import Testing
       }
     }
   }
+
+  @Test(arguments: [
+    ("value > 3", false), ("auth.level > 3", true), ("auth.level > 3 && value > 3", false),
+    ("auth.level > 3 || value > 3", true), ("value > 3 || value < 1", false), ("!(value > 3)", false),
+    ("!(auth.level > 3 && value > 3)", true), ("auth.level > 3 ? value > 3 : true", true),
+    ("auth.teams.all(t, t == value)", true), ("auth.sub in value", false), ("has(value.n)", false), ("true", true),
+    ("[value].size() == 1", false), ("value.n == 1 && (auth.level > 3 || value > 3)", false),
+  ])
+  func `what needs a variable cannot hold without it`(source: String, canHold: Bool) throws {
+    let expression = try CheckedExpression(condition: source, environment: Self.environment)
+    #expect(expression.canHold(without: [1]) == canHold)
+    #expect(expression.canHold(without: []))
+  }
 }

@@ -113,4 +113,25 @@ import Testing
     #expect(review.conditions[0].cost == 1 && review.conditions[1].cost > AccessPolicy.budget)
     #expect(review.findings.count == 1 && review.findings[0].text.hasPrefix("set: may cost"))
   }
+
+  @Test func `conditions for demand that depend on what changes`() throws {
+    func demand(_ condition: String, _ name: String = "demand") throws -> [String] {
+      try findings(
+        AccessRule(match: "rooms/{room}/**", with: ["members": "rooms/{room}/members"], conditions: [name: condition])
+      ).filter { !$0.contains("no condition uses") && !$0.contains("nothing uses") }
+    }
+    #expect(
+      try demand("value > 3") == ["error 1 demand: allows nothing, whoever asks, as it depends on 'value'"])
+    #expect(
+      try demand("auth.sub in members && exists")
+        == ["error 1 demand: allows nothing, whoever asks, as it depends on 'exists'"])
+    #expect(
+      try demand("auth.sub in members") == [
+        "warning 1 demand: allows numbers of watchers, and subscriptions to demand to nobody, as it depends on 'members'"
+      ])
+    #expect(try demand("auth.sub in members || auth.role == 'host'") == [])
+    #expect(try demand("auth.sub == room") == [] && demand("value > 3 || auth.sub == 'ann'") == [])
+    // It denies, and that more than it has to.
+    #expect(try demand("value > 3", "deny-demand") == [])
+  }
 }

@@ -237,6 +237,18 @@ private struct Seeded: RandomNumberGenerator {
     #expect(try demand("users/ann/**").isAllowed == true && demand("users/ann/**").visibility == nil)
     #expect(try demand("users/**").isAllowed == false)
   }
+
+  @Test func `a subscription to demand is not explained by what other properties are now`() throws {
+    var scene = try Scene(
+      AccessRule(
+        match: "rooms/{room}/**", with: ["members": "rooms/{room}/members"],
+        conditions: ["demand": "auth.sub in members"])
+    )
+    scene.properties["rooms/1/members"] = try JSONText(validating: #"["ann"]"#)
+    let explanation = try scene.rights(ann).explain(.demand, of: "rooms/1/topic") { scene.properties[$0] }
+    #expect(explanation.isAllowed == false && explanation.entries.map(\.result) == [.unknown])
+    #expect(explanation.reason.contains("number of watchers") && explanation.entries[0].withheld == ["members"])
+  }
 }
 
 /// Who somebody is said to be.

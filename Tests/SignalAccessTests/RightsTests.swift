@@ -51,6 +51,27 @@ struct Scene {
 @Suite("Access rules, deciding") struct DecisionTests {
   private let ann = #"{"sub":"ann"}"#
 
+  @Test(
+    arguments: [
+      (["get": "auth.sub in members"], true),
+      (["get": "auth.sub in members && now < timestamp('2000-01-01T00:00:00Z')"], true),
+      (["get": "!(auth.sub in members)"], false), (["get": "auth.sub in members && value != 1"], false),
+      (["get": "value != 1"], false), (["get": "exists"], false), (["get": "path == 'rooms/1/topic'"], true),
+      (["get": "auth.sub in members", "deny-get": "value == 1"], false),
+      (["get": "true", "deny-get": "exists"], false),
+      (["get": "true", "deny-get": "auth.sub in members"], false), (["get": "true", "deny-get": "members.x"], false),
+      (["get": "true", "deny-get": "!(auth.sub in members)"], true), (["list": "true"], false),
+    ] as [([String: String], Bool)])
+  func `what holds now whatever the value is`(conditions: [String: String], isAllowed: Bool) throws {
+    var scene = try Scene(
+      AccessRule(match: "rooms/{room}/**", with: ["members": "rooms/{room}/members"], conditions: conditions))
+    scene.properties["rooms/1/members"] = try JSONText(validating: #"["ann"]"#)
+    let found = try scene.rights(ann).allowsAnyValue(.get, "rooms/1/topic", at: Timestamp(milliseconds: 0)) {
+      scene.properties[$0]
+    }
+    #expect(found == isAllowed)
+  }
+
   @Test func `what no rule allows is denied`() throws {
     let scene = try Scene(AccessRule(match: "public/**", conditions: ["read": "true"]))
     #expect(try scene.decide(nil, .get, "public/a", "1") == "yes")

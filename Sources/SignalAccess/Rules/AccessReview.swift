@@ -59,7 +59,7 @@ package struct AccessReview {
     // They were compiled in this order.
     for (name, condition) in zip(source.conditions.keys.sorted(), rule.conditions) {
       review(condition.expression, rule, name)
-      reviewEffect(of: condition, rule, name)
+      if !reviewDemand(condition, rule, name) { reviewEffect(of: condition, rule, name) }
     }
     if let validate = rule.validate {
       review(validate, rule, "validate")
@@ -176,6 +176,33 @@ package struct AccessReview {
       guard !condition.denies else { return false }
       return !isSame || outcome(of: condition.expression, operation, rule) != .always
     }
+  }
+
+  /// Finds a condition for demand that depends on what may change, though demand is told without asking again.
+  ///
+  /// - Returns: Whether it can be met by nobody.
+  private mutating func reviewDemand(
+    _ condition: CompiledRule.Condition, _ rule: CompiledRule, _ name: String
+  ) -> Bool {
+    guard condition.operations == [.demand], !condition.denies else { return false }
+    func blocking(_ slots: some Sequence<Int>) -> String? {
+      let used = Set(condition.expression.uses.map(\.slot)).intersection(slots)
+      guard !condition.expression.canHold(without: used) else { return nil }
+      return used.sorted().map { "'\(rule.environment.variables[$0].name)'" }.joined(separator: ", ")
+    }
+    let own = [RuleVariables.value, RuleVariables.oldValue, RuleVariables.exists]
+    if let names = blocking(own) {
+      find(rule, isError: true, "\(name): allows nothing, whoever asks, as it depends on \(names)")
+      return true
+    }
+    let firstName = RuleVariables.captures + rule.match.captures.count
+    let changing = own + [RuleVariables.path, RuleVariables.segments, RuleVariables.now]
+    if let names = blocking(changing + Array(firstName..<firstName + rule.with.count)) {
+      find(
+        rule, isError: false,
+        "\(name): allows numbers of watchers, and subscriptions to demand to nobody, as it depends on \(names)")
+    }
+    return false
   }
 
   // MARK: Names

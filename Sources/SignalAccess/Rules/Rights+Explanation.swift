@@ -132,7 +132,8 @@ extension Rights {
           // What is no path has none.
           CapturePattern.text(at: rule.match.captures[capture].place, ofAll: pattern) ?? "*"
         }
-        guard let read, let path else { continue }
+        // What is allowed of demand is allowed for all time, whatever other properties are.
+        guard let read, let path, operation.isReading else { continue }
         let slot = RuleVariables.captures + rule.match.captures.count + index
         if let text = read(path) { bindings.bind(slot, to: JSONTree(text)) } else { bindings.bind(slot, to: .null) }
       }
@@ -140,7 +141,14 @@ extension Rights {
       entries += self.entries(rule, operation, captures, bindings)
     }
     guard operation.isReading else {
-      return explanation(allowsAll(operation, pattern), operation, entries)
+      let isAllowed = allowsAll(operation, pattern)
+      var explanation = explanation(isAllowed, operation, entries)
+      if !isAllowed, entries.contains(where: { $0.result == .unknown }) {
+        explanation.reason =
+          "A subscription to demand has to be allowed for all that matches, whatever properties there are. The number of "
+          + "watchers of one property is told where the condition holds now."
+      }
+      return explanation
     }
     var visibility = AccessExplanation.Visibility.nothing
     let scope = scope(operation, of: [pattern])

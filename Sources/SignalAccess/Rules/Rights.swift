@@ -128,6 +128,26 @@ package final class Rights {
       && !terms.deny.contains { $0.pattern.overlaps(pattern) }
   }
 
+  /// Whether an operation on a property is allowed now whatever its value is, and was, and will be.
+  ///
+  /// Other properties may decide: they are asked now.
+  ///
+  /// - Parameter read: Reads a property with the server's eyes.
+  package func allowsAnyValue(
+    _ operation: AccessOperation, _ path: PropertyPath, at time: Timestamp, read: (PropertyPath) -> JSONText?
+  ) -> Bool {
+    if isAdministrator { return true }
+    let terms = terms(of: operation)
+    // No term that is evaluated uses the value.
+    let subject = AccessSubject(reading: path, nil, at: time)
+    func holds(_ term: RuleTerm) -> Bool? {
+      var budget = Int.max
+      return term.holds(for: subject, &budget, read)
+    }
+    return terms.allow.contains { $0.pattern.matches(path) && !$0.usesProperty && holds($0) == true }
+      && !terms.deny.contains { $0.pattern.matches(path) && ($0.usesProperty || holds($0) != false) }
+  }
+
   // MARK: Seeing
 
   /// What is visible of properties by their patterns: narrower ones, and who may see them; nil for the audience when

@@ -81,6 +81,8 @@ struct RuleTerm: Sendable {
   let usesSegments: Bool
   /// Whether the condition depends on what was there before.
   let usesOld: Bool
+  /// Whether the condition depends on the property itself: its value, or what was there before.
+  let usesProperty: Bool
   let capturePlaces: [CapturePattern.Place]
   let identity: Identity?
 
@@ -114,6 +116,7 @@ struct RuleTerm: Sendable {
     self.key = text
     usesSegments = used.contains("segments")
     usesOld = used.contains("oldValue") || used.contains("exists")
+    usesProperty = usesOld || used.contains("value")
     capturePlaces = rule.match.captures.map(\.place)
     self.identity = identity
   }

@@ -57,7 +57,25 @@ extension Commands {
     throw forbidden(.get, "\(path)", caller)
   }
 
-  /// Refuses to tell who watches these patterns, unless that is allowed for all of their paths.
+  /// Refuses to tell what a property was, unless it may be read now whatever its value is: the rules would have to be
+  /// asked for each.
+  func checkReadingAnyValue(_ path: PropertyPath, as caller: Caller) throws(Problem) {
+    try checkAnyValue(.get, path, caller)
+  }
+
+  /// Refuses to tell how many watch a property now, unless that is allowed now whatever its value is.
+  func checkWatchers(_ path: PropertyPath, as caller: Caller) throws(Problem) {
+    try checkAnyValue(.demand, path, caller)
+  }
+
+  private func checkAnyValue(_ operation: AccessOperation, _ path: PropertyPath, _ caller: Caller) throws(Problem) {
+    guard let rights = rights(of: caller) else { return }
+    let isAllowed = rights.allowsAnyValue(operation, path, at: .now) { store.read(bytes: $0.bytes.span).value?.value }
+    guard isAllowed else { throw forbidden(operation, "\(path)", caller) }
+  }
+
+  /// Refuses to tell who watches these patterns, from now on, unless that is allowed for all of their paths whatever
+  /// properties there are.
   func checkDemand(_ patterns: [PathPattern], as caller: Caller) throws(Problem) {
     guard let rights = rights(of: caller), !rights.isAdministrator else { return }
     for pattern in patterns where !rights.allowsAll(.demand, pattern) {

@@ -147,9 +147,9 @@ final class Commands {
 
   /// The source of answers about past values.
   ///
-  /// - Throws: Also `forbidden`; see `checkReadingAlways`.
+  /// - Throws: Also `forbidden`; see `checkReadingAnyValue`.
   func history(of path: PropertyPath, as caller: Caller) throws(Problem) -> any SeriesSource {
-    try checkReadingAlways(path, as: caller)
+    try checkReadingAnyValue(path, as: caller)
     guard let series else {
       throw Problem(.noHistory, "This server keeps no history: that needs the settings data.dir and data.history.")
     }

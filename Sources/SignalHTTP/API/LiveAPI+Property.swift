@@ -29,7 +29,7 @@ extension LiveAPI {
     let (found, revision) = try read(encoded, as: caller)
     let path = if let found { found.path } else { try propertyPath(encoded) }
     if asksForWatchers {
-      try problem { () throws(Problem) in try service.commands.checkDemand([PathPattern(path)], as: caller) }
+      try problem { () throws(Problem) in try service.commands.checkWatchers(path, as: caller) }
       if awaitWatchers(responder) { return .later }
       // Also when there is no such property: a provider wants to know the number before it sets the property.
       response.addCommonField("Signal-Watchers") { $0.append(decimal: service.hub.watchers.count(path)) }

@@ -139,7 +139,7 @@ extension LiveSession {
     guard case .get(let path, watchers: true) = command, service.cluster != nil, !isAwaitingIdentity else {
       return false
     }
-    try service.commands.checkDemand([PathPattern(path)], as: caller)
+    try service.commands.checkWatchers(path, as: caller)
     return !service.hub.watchers.ask()
   }
 

@@ -201,7 +201,7 @@ final class LiveSession: WebSocketHandler {
       reply(on: loop) { LiveReply.append(result, id, to: &$0) }
     case .get(let path, let watchers):
       let (found, revision) = try commands.read(bytes: path.bytes.span, as: caller)
-      if watchers { try commands.checkDemand([PathPattern(path)], as: caller) }
+      if watchers { try commands.checkWatchers(path, as: caller) }
       guard let stored = found else { throw commands.notFound(path, at: revision) }
       replyFound(id, stored, watchers: watchers ? service.hub.watchers.count(path) : nil, on: loop)
     case .hello(let batch):

@@ -239,3 +239,57 @@ private func server(_ rules: AccessRule...) throws -> TestServer {
     #expect(try client.request("PATCH", "/properties/a/1", fields: merge, body: #"{"n":1}"#).status == 204)
   }
 }
+
+@Suite("Access, what is told at one time") struct AccessAtOnceTests {
+  /// A room of which its members may know everything, on a server with tokens.
+  private func room(_ conditions: [String: String]) throws -> TokenServer {
+    var live = LiveConfiguration()
+    live.policy = try AccessPolicy(
+      AccessRules(
+        rules: [
+          AccessRule(match: "rooms/{room}/**", with: ["members": "rooms/{room}/members"], conditions: conditions)
+        ]))
+    let server = try TokenServer(live: live)
+    try server.server.store.transact(["rooms/1/members": #"["ann"]"#, "rooms/1/topic": "1"])
+    return server
+  }
+
+  @Test func `the history of a property is for whom other properties allow it now`() throws {
+    let server = try room(["read": "auth.id in members"])
+    let (ann, bob) = (try server.make("ann"), try server.make("bob"))
+    // Whoever may ask is told that there is none here.
+    #expect(try server.request("GET", "/history/rooms/1/topic", ann).code == "no_history")
+    #expect(try server.request("GET", "/history/rooms/1/topic", bob).code == "forbidden")
+    #expect(try server.request("GET", "/history/rooms/1/topic").code == "unauthenticated")
+    try server.server.store.set("rooms/1/members", #"["bob"]"#)
+    #expect(try server.request("GET", "/history/rooms/1/topic", ann).code == "forbidden")
+    #expect(try server.request("GET", "/history/rooms/1/topic", bob).code == "no_history")
+    // What was there before might not be for them.
+    let valued = try room(["read": "auth.id in members && value == 1"])
+    let token = try valued.make("ann")
+    #expect(try valued.request("GET", "/properties/rooms/1/topic", token).text == "1")
+    #expect(try valued.request("GET", "/history/rooms/1/topic", token).code == "forbidden")
+  }
+
+  @Test func `numbers of watchers are for whom other properties allow it now, subscriptions to demand for nobody`()
+    throws
+  {
+    let server = try room(["read": "true", "demand": "auth.id in members"])
+    let (ann, bob) = (try server.make("ann"), try server.make("bob"))
+    let target = "/properties/rooms/1/topic?watchers=true"
+    #expect(try server.request("GET", target, ann).value("Signal-Watchers") == "0")
+    #expect(try server.request("GET", target, bob).code == "forbidden")
+    #expect(try server.request("GET", target).code == "unauthenticated")
+    let client = try LiveClient(server.server)
+    #expect(try client.ask(#"{"id":1,"type":"auth","token":"\#(ann)"}"#).type == "ok")
+    let found = try client.ask(#"{"id":2,"type":"get","path":"rooms/1/topic","watchers":true}"#)
+    #expect(found.int("watchers") == 0)
+    #expect(
+      try client.ask(#"{"id":3,"type":"subscribe","demand":"rooms/1/topic"}"#).text.contains(#""code":"forbidden""#))
+    try server.server.store.set("rooms/1/members", "[]")
+    #expect(
+      try client.ask(#"{"id":4,"type":"get","path":"rooms/1/topic","watchers":true}"#).text
+        .contains(#""code":"forbidden""#))
+    #expect(try server.request("GET", target, ann).code == "forbidden")
+  }
+}
