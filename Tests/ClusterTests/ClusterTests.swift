@@ -261,6 +261,52 @@ struct ClusterTests {
     other.end {}
   }
 
+  @Test func `of two nodes with one name the later one ends, and the other goes on`() throws {
+    let engine = try Engine()
+    let node = try TestNode("a", engine)
+    _ = try leader(of: [node])
+    let log = TestNode.EventLog()
+    let second = try ClusterMember(TestNode.configuration("a", engine), session: "second", seed: 1) { log.add($0) }
+    second.start { _ in }
+    try eventually("the second one ends") {
+      log.all.contains { if case .misconfigured(let reason) = $0 { reason.contains("cluster.node") } else { false } }
+    }
+    try eventually("the first one says so") { node.events.all.contains(.namesake(session: "second")) }
+    #expect(try node.server.connect().request("PUT", "/properties/k", body: "1").status == 201)
+    #expect(!node.events.all.contains { if case .misconfigured = $0 { true } else { false } })
+    second.end {}
+  }
+
+  @Test func `a node that was killed is started again at once`() throws {
+    let engine = try Engine()
+    let first = try TestNode("a", engine)
+    _ = try leader(of: [first])
+    #expect(try first.server.connect().request("PUT", "/properties/k", body: "1").status == 201)
+    first.member.cutOff()
+    let second = try TestNode("a", engine)
+    _ = try leader(of: [second])
+    #expect(try second.server.connect().request("GET", "/properties/k").text == "1")
+    #expect(!second.events.all.contains { if case .misconfigured = $0 { true } else { false } })
+  }
+
+  @Test func `a node with another secret says so, and ends`() throws {
+    let engine = try Engine()
+    let node = try TestNode("a", engine)
+    _ = try leader(of: [node])
+    #expect(try node.server.connect().request("PUT", "/properties/k", body: "1").status == 201)
+    var configuration = TestNode.configuration("b", engine)
+    configuration.secret = Array("another".utf8)
+    let log = TestNode.EventLog()
+    let stranger = try ClusterMember(configuration, session: "s", seed: 1) { log.add($0) }
+    stranger.start { _ in }
+    try eventually("it says so") {
+      log.all.contains { if case .misconfigured(let reason) = $0 { reason.contains("secret-file") } else { false } }
+    }
+    #expect(!log.all.contains { if case .ended = $0 { true } else { false } })
+    #expect(try node.server.connect().request("PUT", "/properties/k", body: "2").status == 204)
+    stranger.end {}
+  }
+
   @Test func `a time to live ends once, whoever leads`() throws {
     let engine = try Engine()
     var nodes = try nodes(engine, "a", "b")

@@ -11,6 +11,8 @@ extension Beat {
     text.appendJSON(node)
     text.append(literal: #","session":"#)
     text.appendJSON(session)
+    text.append(literal: #","age":"#)
+    text.appendJSON(age)
     text.append(literal: #","term":"#)
     text.appendJSON(term)
     text.append(literal: isLeading ? #","leads":true"# : #","leads":false"#)
@@ -45,7 +47,8 @@ extension Beat {
       let version = reader.number("v"), let time = reader.member("time").flatMap({ reader.tree.int64($0) })
     else { return nil }
     self.init(
-      node: node, session: session, term: term, isLeading: reader.flag("leads") ?? false,
+      node: node, session: session, age: reader.number("age") ?? 0, term: term,
+      isLeading: reader.flag("leads") ?? false,
       isResigning: reader.flag("resigns") ?? false, sequence: sequence, revision: Revision(revision),
       holders: reader.number("holders") ?? 0, demand: reader.number("demand") ?? 0, told: reader.number("told") ?? 0,
       time: Timestamp(milliseconds: time), version: version)

@@ -55,6 +55,10 @@ package enum ClusterEvent: Sendable, Equatable {
   /// A snapshot was written, with everything up to a record of the log, and what was loaded instead of the records before.
   case snapshotWritten(sequence: UInt64)
   case snapshotLoaded(sequence: UInt64)
+  /// Another process has the name of this node, and joined later: it is going to end.
+  case namesake(session: String)
   /// Nothing that is held here can be trusted any more: the process has to begin anew.
   case ended(String)
+  /// This node cannot be in the cluster as it is configured: to begin anew would change nothing.
+  case misconfigured(String)
 }

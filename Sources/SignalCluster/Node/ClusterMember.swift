@@ -83,6 +83,10 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var lastProgress: UInt64 = 0
   /// When each node was heard of last, by name.
   var heard: [String: UInt64] = [:]
+  /// Other processes with the name of this node.
+  var namesakes = Namesakes()
+  /// When this process began to join.
+  var joined: UInt64 = 0
   /// Who holds something, and who of them is gone.
   var presence: Presence
   var snapshots = SnapshotWork()
@@ -131,6 +135,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
         StreamConfiguration(
           cluster: configuration.name, replicas: configuration.replicas, bytes: configuration.logBytes),
         configuration.nats, node: configuration.node, session: session, owner: self)
+      joined = loop.milliseconds
       log.live(on: loop)
       loop.add(self)
     }
@@ -256,6 +261,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       case .read(let after, let tag): log.read(after: after, tag: tag, on: loop)
       case .publish(var beat):
         beat.time = .now
+        beat.age = now - joined
         beat.holders = presence.own
         demand.complete(&beat)
         log.publish(beat, on: loop)
@@ -267,6 +273,10 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       case .load(let sequence):
         guard store == nil else { return end("the log does not reach back to the position of this node") }
         snapshots.load(behind: sequence)
+      case .diverged where machine.hasOtherSecret:
+        misconfigured(
+          "the records of the others do not follow from each other: cluster.secret-file probably has another secret here"
+        )
       case .diverged: end("the log says something else than what this node has read")
       }
     }
@@ -277,6 +287,14 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     leads.store(false, ordering: .releasing)
     sink.follow()
     observer(.ended(reason))
+  }
+
+  /// This node has no place in the cluster: whoever runs the process ends it, and leaves it so.
+  private func misconfigured(_ reason: String) {
+    machine.stop()
+    leads.store(false, ordering: .releasing)
+    sink.follow()
+    observer(.misconfigured(reason))
   }
 
   // MARK: Log
@@ -337,6 +355,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     heard[beat.node] = now
     presence.heard(beat.holders, at: now)
     guard isStarted, beat.session != session else { return }
+    if beat.node == configuration.node, !isEnding { received(namesake: beat, at: now) }
     demand.received(beat, at: now)
     machine.received(beat, at: now)
     perform(at: now, on: loop)
@@ -345,6 +364,16 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       leaderHeard = true
       clockDifference = Timestamp.now.milliseconds - beat.time.milliseconds
       if machine.role == .following { openStore() }
+    }
+  }
+
+  /// Another process has the name of this node, so that others take the two for one: the later one ends.
+  private func received(namesake beat: Beat, at now: UInt64) {
+    switch namesakes.heard(beat, by: session, joined: joined, at: now, beats: configuration.times.beat) {
+    case .nothing: return
+    case .isEarlier:
+      misconfigured("another process has the name of this node, '\(beat.node)': cluster.node has to differ")
+    case .isLater: observer(.namesake(session: beat.session))
     }
   }
 

@@ -7,6 +7,8 @@ package struct Beat: Sendable, Equatable {
   /// The name of the node, and of its process.
   package var node: String
   package var session: String
+  /// How long its process has been in the cluster, in milliseconds.
+  package var age: UInt64 = 0
   /// The term that it leads, or follows.
   package var term: UInt64
   /// Whether it leads that term.

@@ -116,9 +116,10 @@ extension ClusterMachine {
       counts.stale += 1
       holes += 1
       if holes > 4 * times.flights { diverge() }
-    case .diverged: diverge()
+    case .diverged: if isProven { diverge() } else { divergeAtFirst() }
     case .counts:
       holes = 0
+      if position.link != .none, !isOwn(record) { isProven = true }
       position.sequence = sequence
       position.advance(over: record, key)
       switch record.head {
@@ -128,9 +129,23 @@ extension ClusterMachine {
     }
   }
 
-  private func diverge() {
+  func diverge() {
     role = .diverged
     actions.append(.diverged)
+  }
+
+  /// Diverges before anything of others has followed from what was read.
+  func divergeAtFirst() {
+    hasOtherSecret = true
+    diverge()
+  }
+
+  /// Whether this process has written a record.
+  private func isOwn(_ record: LogRecord) -> Bool {
+    switch record.head {
+    case .claim(let head): head.session == session
+    case .batch: role == .leading
+    }
   }
 
   private func take(_ record: LogRecord) {

@@ -71,6 +71,10 @@ package final class ClusterMachine {
   var readAgain: UInt64 = .max
   /// Batches behind a missing one, since the last record that counts.
   var holes = 0
+  /// Whether a record of somebody else has followed from what was read before, which shows that both have one secret.
+  var isProven = false
+  /// Whether it has diverged before that: it probably has another secret than the others.
+  package internal(set) var hasOtherSecret = false
   /// How often in a row the stream was shorter than what was read from it.
   var shortfalls = 0
 
@@ -138,6 +142,8 @@ package final class ClusterMachine {
   package func load(_ position: LogPosition, at now: UInt64) {
     guard role == .behind else { return }
     self.position = position
+    // The parts of a snapshot are chained by the secret as well.
+    isProven = true
     ahead = position
     role = .starting
     waiting = waiting.filter { $0.key > position.sequence }
@@ -210,6 +216,10 @@ package final class ClusterMachine {
     } else if known > position.sequence {
       read(at: now)
     }
+    // The claim of that term has been read and did not count here, though its writer has read the same.
+    if beat.isLeading, beat.term > position.term, beat.sequence <= position.sequence, !isProven {
+      return divergeAtFirst()
+    }
     guard beat.isLeading, beat.term >= position.term, role != .leading else { return }
     if beat.isResigning {
       // Somebody else is at hand; the nodes differ in when they are.
@@ -255,6 +265,12 @@ package final class ClusterMachine {
     beat.isResigning = true
     actions.append(.publish(beat))
     role = .following
+  }
+
+  /// Does nothing any more.
+  package func stop() {
+    (role, flights) = (.stopped, [])
+    actions.removeAll()
   }
 
   /// Stops leading, because the log has not confirmed anything for too long.

@@ -112,6 +112,13 @@ enum ClusterStore {
       logger.warning("this node leads no more, as the engine has not confirmed anything for cluster.write-timeout")
     case .snapshotWritten(let sequence): logger.info("wrote a snapshot", metadata: ["record": "\(sequence)"])
     case .snapshotLoaded(let sequence): logger.info("loaded a snapshot", metadata: ["record": "\(sequence)"])
+    case .namesake(let session):
+      logger.error(
+        "another process has the name of this node, and has joined later: give it a name of its own in cluster.node",
+        metadata: ["session": "\(session)"])
+    case .misconfigured(let reason):
+      logger.critical("this node cannot be in the cluster", metadata: ["reason": "\(reason)"])
+      ExitStatus.configuration.end()
     case .ended(let reason):
       // A supervisor starts it again, and it begins with what the others have.
       logger.critical("this node has to begin anew", metadata: ["reason": "\(reason)"])
