@@ -50,14 +50,7 @@ extension Commands {
     }
   }
 
-  /// Refuses to answer at other times, with values of the past or of the future, unless the property may be read whatever
-  /// its value is: the rules would have to be asked for each.
-  func checkReadingAlways(_ path: PropertyPath, as caller: Caller) throws(Problem) {
-    guard let rights = rights(of: caller), !rights.allowsAll(.get, PathPattern(path)) else { return }
-    throw forbidden(.get, "\(path)", caller)
-  }
-
-  /// Refuses to tell what a property was, unless it may be read now whatever its value is: the rules would have to be
+  /// Refuses to tell what a property was or will be, unless it may be read now whatever its value is: the rules would have to be
   /// asked for each.
   func checkReadingAnyValue(_ path: PropertyPath, as caller: Caller) throws(Problem) {
     try checkAnyValue(.get, path, caller)

@@ -8,7 +8,7 @@ extension LiveAPI {
     _ responder: HTTPResponder, as caller: Caller, on loop: isolated EventLoop
   ) throws(APIError) -> Disposition {
     let path = try propertyPath(encoded)
-    try problem { () throws(Problem) in try service.commands.checkReadingAlways(path, as: caller) }
+    try problem { () throws(Problem) in try service.commands.checkReadingAnyValue(path, as: caller) }
     let pointer = try query.one("pointer")
     let since = try query.cursor("since")
     let until = try query.one("until")
@@ -38,7 +38,7 @@ extension LiveAPI {
   ) {
     do throws(Problem) {
       try service.checkIdentity(of: caller)
-      try service.commands.checkReadingAlways(path, as: caller)
+      try service.commands.checkReadingAnyValue(path, as: caller)
     } catch {
       note(.problem(error), head, caller.identity, caller.peer)
       return response.refuse(.problem(error))

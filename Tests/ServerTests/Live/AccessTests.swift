@@ -196,12 +196,14 @@ private func server(_ rules: AccessRule...) throws -> TestServer {
 
 @Suite("Access, writing around the rules") struct AccessWritingTests {
   @Test func `who may not delete sets nothing that ends by itself`() throws {
-    let server = try server(AccessRule(match: "a/*", conditions: ["get": "true", "set": "true", "delete": "path == 'a/2'"]))
+    let server = try server(
+      AccessRule(match: "a/*", conditions: ["get": "true", "set": "true", "delete": "path == 'a/2'"]))
     try server.store.set("a/1", "1")
     let client = try server.connect()
     #expect(try client.request("DELETE", "/properties/a/1").status == 403)
     #expect(try client.request("PUT", "/properties/a/1?ttl=1h", body: "2").status == 403)
-    #expect(try client.request("PATCH", "/properties/a/1?ttl=1h", body: "2").status == 403)
+    let merge = [("Content-Type", "application/merge-patch+json")]
+    #expect(try client.request("PATCH", "/properties/a/1?ttl=1h", fields: merge, body: "2").status == 403)
     #expect(try client.request("PUT", "/properties/a/2?ttl=1h", body: "2").status == 201)
     let live = try LiveClient(server)
     func set(_ path: String) throws -> String {
@@ -291,5 +293,23 @@ private func server(_ rules: AccessRule...) throws -> TestServer {
       try client.ask(#"{"id":4,"type":"get","path":"rooms/1/topic","watchers":true}"#).text
         .contains(#""code":"forbidden""#))
     #expect(try server.request("GET", target, ann).code == "forbidden")
+  }
+
+  @Test func `who waits is told what other properties allow it when the answer comes`() throws {
+    let server = try room(["read": "auth.id in members"])
+    let token = try server.make("ann")
+    for members in [#"["ann","bob"]"#, #"["bob"]"#] {
+      let waiting = try server.server.connect(
+        sending: "GET /properties/rooms/1/topic?until=value==2&wait=1m HTTP/1.1\r\nHost: x\r\n"
+          + "Authorization: Bearer \(token)\r\n\r\n")
+      try eventually { server.server.store.commits.observerCount == 1 }
+      try server.server.store.set("rooms/1/members", members)
+      try server.server.store.set("rooms/1/topic", "2")
+      #expect(try waiting.receive().status == (members.contains("ann") ? 200 : 403))
+      try eventually { server.server.store.commits.observerCount == 0 }
+      try server.server.store.set("rooms/1/topic", "1")
+    }
+    #expect(
+      try server.request("GET", "/properties/rooms/1/topic?until=value==2&wait=1m", token).code == "forbidden")
   }
 }
