@@ -114,7 +114,7 @@ struct AccessVerb: ParsableCommand {
 
           - as: {sub: ann}
             given: {rooms/r1/members: [ann]}
-            can: [get rooms/r1/topic, watch users/ann/**]
+            can: [get rooms/r1/topic, watch users/ann/name]
             cannot: [get users/bob/name, set rooms/r1/topic 1]
         """)
 
