@@ -87,7 +87,7 @@ package struct JSONMemberScanner {
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
       case UInt8(ascii: "}") where depth == 0, UInt8(ascii: ",") where depth == 0: return state = .afterValue
-      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth = max(0, depth - 1)
       default: break
       }
       position += 1

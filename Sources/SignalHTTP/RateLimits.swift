@@ -53,8 +53,8 @@ public struct RateLimits: Sendable, Equatable {
   ///
   /// Default 10.
   public var failures = 10
-  /// Time during which a WebSocket is not read because its client has used up what it may, or during which messages that
-  /// it has sent wait for that reason though some are read; then it is closed with 4029.
+  /// Time during which a WebSocket is not read because its client has used up what it may, or during which messages of a
+  /// piece that the server has received wait for that reason though some are read; then it is closed with 4029.
   ///
   /// Default 10 s.
   public var pauseTimeout: Duration = .seconds(10)

@@ -116,7 +116,7 @@ extension ClusterMachine {
       counts.stale += 1
       holes += 1
       if holes > 4 * times.flights { diverge() }
-    case .diverged: if isProven { diverge() } else { divergeAtFirst() }
+    case .diverged: if isProven || counts.takeovers > 0 { diverge() } else { divergeAtFirst() }
     case .counts:
       holes = 0
       if position.link != .none, !isOwn(record) { isProven = true }

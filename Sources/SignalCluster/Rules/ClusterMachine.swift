@@ -217,7 +217,9 @@ package final class ClusterMachine {
       read(at: now)
     }
     // The claim of that term has been read and did not count here, though its writer has read the same.
-    if beat.isLeading, beat.term > position.term, beat.sequence <= position.sequence, !isProven {
+    if beat.isLeading, beat.term > position.term, beat.sequence <= position.sequence, !isProven,
+      counts.takeovers == 0
+    {
       return divergeAtFirst()
     }
     guard beat.isLeading, beat.term >= position.term, role != .leading else { return }

@@ -164,7 +164,13 @@ struct ClientMessage {
     var members = JSONMemberScanner()
     var id: Int?
     while let name = members.next(in: text) {
-      if text.extracting(name).isLiteral("id") { id = members.integer(in: text) } else { members.skip(in: text) }
+      guard text.extracting(name).isLiteral("id") else {
+        members.skip(in: text)
+        continue
+      }
+      // Which of two it is would be a guess.
+      if id != nil { return nil }
+      id = members.integer(in: text)
     }
     return id
   }

@@ -155,7 +155,7 @@ extension Commands {
       operation, AccessSubject(writing: path, value.map { JSONTree($0) }, replacing: old, at: .now), read: read)
     // Whoever sets a property for a time, or for as long as it is there, deletes it then.
     if action.ends, decision == .allowed {
-      let ending = AccessSubject(writing: path, nil, replacing: old, at: .now)
+      let ending = AccessSubject(writing: path, nil, replacing: value.map { JSONTree($0) }, at: .now)
       guard rights.decide(.delete, ending, read: read) == .allowed else { throw forbidden(.delete, "\(path)", caller) }
     }
     verdict.premises = premises

@@ -102,10 +102,10 @@ final class Commands {
   func hurry() -> UInt64 { store.hurry() }
   /// How the records of the store are kept; nil when a restart loses everything.
   var storage: StorageStatus? { store.storage }
-  /// The record that has to be durable before what was read now may be told.
-  ///
-  /// - Parameter ofEvents: Whether messages or timers were read.
-  func dependence(ofEvents: Bool) -> UInt64 { store.dependence(ofEvents: ofEvents) }
+  /// The record that has to be durable before what was read or done may be told; see `PropertyStore`.
+  func dependence(since begin: UInt64, ofEvents: Bool) -> UInt64 { store.dependence(since: begin, ofEvents: ofEvents) }
+  /// What readers are given instead of the present state, by a number; 0 for that.
+  var announcedState: UInt64 { store.announcedState }
   /// The limits of the store.
   var limits: StoreLimits { store.limits }
 
@@ -131,7 +131,7 @@ final class Commands {
 
   /// Refuses writes that the store could not keep; for operations that the store does not check itself.
   func checkStorage() throws(Problem) {
-    if let refusal = storage?.refusal { throw problem(.notKept(refusal), inTransaction: false) }
+    if let refusal = store.refusal { throw problem(.notKept(refusal), inTransaction: false) }
   }
 
   /// Refuses to wait for records that can never become durable.

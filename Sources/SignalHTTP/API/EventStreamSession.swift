@@ -90,6 +90,7 @@ extension EventStreamSession: Subscriber {
   func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {
     let wire = Wire.eventStream(chunked: stream.isChunked)
     subscriptions.restart(membership, wire: wire, service, as: caller, subscriber: self, on: loop)
+    service.noteDependence(ofEvents: !membership.isResumable)
     drained(stream, on: loop)
   }
 

@@ -72,6 +72,8 @@ private final class LateAnswer: WaitAnswer {
   private let path: PropertyPath
   private let pointer: String?
   private let caller: Caller
+  /// Which state of the store readers were given when it began.
+  private let begin: UInt64
 
   init(_ api: LiveAPI, _ responder: HTTPResponder, _ path: PropertyPath, pointer: String?, to caller: Caller) {
     self.api = api
@@ -79,10 +81,11 @@ private final class LateAnswer: WaitAnswer {
     self.path = path
     self.pointer = pointer
     self.caller = caller
+    begin = api.service.gate?.state ?? 0
   }
 
   func send(_ found: StoredValue?, _ revision: Revision, isMet: Bool, on loop: isolated EventLoop) {
-    api.service.noteDependence()
+    api.service.noteDependence(since: begin)
     responder.respond(on: loop) { head, response in
       api.answerLate(path, isMet, found, revision, pointer, head, to: caller, &response)
     }

@@ -69,10 +69,13 @@ final class LiveService {
     commands = Commands(
       store, configuration, series: series, access: AccessControl(configuration.policy, authenticator), audit: audit)
     holdsBack = commands.holdsBack
-    gate = holdsBack || commands.storage != nil ? AnswerGate(loop: loop) : nil
-    requests = RequestQueue { [gate = holdsBack ? gate : nil, commands] in
-      gate?.depend(on: commands.dependence(ofEvents: false))
-    }
+    let state = { [commands, holdsBack] in holdsBack ? commands.announcedState : 0 }
+    gate = holdsBack || commands.storage != nil ? AnswerGate(state: state, loop: loop) : nil
+    requests = RequestQueue(
+      state: { [gate] in gate?.state ?? 0 },
+      willAnswer: { [gate = holdsBack ? gate : nil, commands] begin in
+        gate?.depend(on: commands.dependence(since: begin, ofEvents: false))
+      })
     histories = HistoryRequests(loop: loop) { [gate = holdsBack ? gate : nil] in gate?.depend(on: $0) }
     self.configuration = configuration
     highWaterMark = limits.highWaterMark
@@ -253,11 +256,18 @@ final class LiveService {
     return "too slow, resume from \(commands.cursor(reached))"
   }
 
-  /// Notes that the answer being written depends on the current state of the store.
+  /// Notes that the answer being written depends on the state of the store as it was read, or changed, in this turn.
   ///
   /// - Parameter ofEvents: Whether it tells of messages or timers.
   func noteDependence(ofEvents: Bool = false) {
-    if let gate, holdsBack { gate.depend(on: commands.dependence(ofEvents: ofEvents)) }
+    if let gate { noteDependence(since: gate.state, ofEvents: ofEvents) }
+  }
+
+  /// The same for an answer that tells of something earlier.
+  ///
+  /// - Parameter begin: The state of the gate before that.
+  func noteDependence(since begin: UInt64, ofEvents: Bool = false) {
+    if let gate, holdsBack { gate.depend(on: commands.dependence(since: begin, ofEvents: ofEvents)) }
   }
 
   /// Makes the answer being written wait until the current state of the store is durable, even where other answers are

@@ -341,6 +341,7 @@ extension LiveSession: Subscriber {
   func accessChanged(_ membership: Membership, on loop: isolated EventLoop) {
     subscriptions.restart(
       membership, wire: .webSocket(batched: isBatched), service, as: caller, subscriber: self, on: loop)
+    service.noteDependence(ofEvents: !membership.isResumable)
     proceed(on: loop)
   }
 

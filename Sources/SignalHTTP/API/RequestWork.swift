@@ -25,10 +25,16 @@ final class RequestQueue: TurnParticipant {
   static let underWay = 8
 
   private var queue: [QueuedRequest] = []
-  private let willAnswer: () -> Void
+  private let state: () -> UInt64
+  private let willAnswer: (UInt64) -> Void
 
-  /// - Parameter willAnswer: Called before an answer that comes later is written.
-  init(willAnswer: @escaping () -> Void) { self.willAnswer = willAnswer }
+  /// - Parameters:
+  ///   - state: Which state of the store readers are given, by a number.
+  ///   - willAnswer: Called before an answer that comes later is written, with what that was when its request began.
+  init(state: @escaping () -> UInt64, willAnswer: @escaping (UInt64) -> Void) {
+    self.state = state
+    self.willAnswer = willAnswer
+  }
 
   /// Begins a request.
   ///
@@ -36,7 +42,7 @@ final class RequestQueue: TurnParticipant {
   func begin(
     _ work: any RequestWork, limit: Int, responder: HTTPResponder, on loop: isolated EventLoop
   ) -> (any RequestWait)? {
-    let request = QueuedRequest(work, limit: limit, responder, willAnswer)
+    let request = QueuedRequest(work, limit: limit, responder, state(), willAnswer)
     if loop.work.requests > 0 {
       if request.proceed(loop.work.requests / 2, &loop.work.requests) { return nil }
       if queue.count >= Self.underWay { request.restart() }
@@ -69,11 +75,16 @@ private final class QueuedRequest: RequestWait {
   private let limit: Int
   private var left: Int
   private let responder: HTTPResponder
-  private let willAnswer: () -> Void
+  private let begin: UInt64
+  private let willAnswer: (UInt64) -> Void
   /// It has been answered or abandoned.
   private(set) var isOver = false
 
-  init(_ work: any RequestWork, limit: Int, _ responder: HTTPResponder, _ willAnswer: @escaping () -> Void) {
+  init(
+    _ work: any RequestWork, limit: Int, _ responder: HTTPResponder, _ begin: UInt64,
+    _ willAnswer: @escaping (UInt64) -> Void
+  ) {
+    self.begin = begin
     self.willAnswer = willAnswer
     self.work = work
     self.limit = limit
@@ -98,7 +109,7 @@ private final class QueuedRequest: RequestWait {
 
   func answer(on loop: isolated EventLoop) {
     isOver = true
-    willAnswer()
+    willAnswer(begin)
     responder.respond(on: loop) { _, response in work.answer(&response) }
   }
 

@@ -21,8 +21,13 @@ final class AnswerGate: TurnParticipant {
   private var lost = LostRecords()
   private var losses: UInt64 = 0
   private var holding: [ConnectionID] = []
+  /// Which state of the store readers were given when this turn began, by a number.
+  private(set) var state: UInt64 = 0
+  private let currentState: () -> UInt64
 
-  init(loop: isolated EventLoop) {
+  /// - Parameter state: Which state of the store readers are given.
+  init(state: @escaping () -> UInt64, loop: isolated EventLoop) {
+    currentState = state
     mark = RecordMark { [weak loop] in loop?.wake() }
   }
 
@@ -53,6 +58,7 @@ final class AnswerGate: TurnParticipant {
   /// In every turn, so that what is durable already is known when an answer is written.
   func turnEnds(on loop: isolated EventLoop) -> Bool {
     proceed(on: loop)
+    state = currentState()
     return true
   }
 

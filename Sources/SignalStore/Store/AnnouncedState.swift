@@ -4,6 +4,10 @@ import Synchronization
 
 /// The properties of a store as they were after everything that has been announced.
 final class AnnouncedState: Sendable {
+  private static let count = Atomic<UInt64>(0)
+
+  /// No other one of the process has it; above 0.
+  let number = count.add(1, ordering: .relaxed).newValue
   let tree: PathTree
   let revision: Revision
   /// The number of the last record that was announced.
@@ -32,13 +36,17 @@ final class AnnouncedState: Sendable {
 /// What is read is told only when it is durable, and with a full disk nobody knows when that will be. Writes are refused
 /// then, and readers are given the state of before those that were not.
 extension PropertyStore {
-  /// From now on, until the next record is announced, readers are given the properties as they have been announced.
+  /// From now on, until the next record is announced, readers are given the properties as they have been announced, and
+  /// nothing is written.
   ///
-  /// Has no effect in a store that does not hold changes back.
+  /// Messages that have only waited for changes before them are sent. Has no effect in a store that does not hold changes
+  /// back.
   package func readAnnounced() {
     let taken = shared.state.withLock { state in
-      state.announcements.map { ($0.commits, $0.announced, state.replica.tree, state.replica.revision) }
+      state.announcements?.takeMessages(messages: signals.messages)
+      return state.announcements.map { ($0.commits, $0.announced, state.replica.tree, state.replica.revision) }
     }
+    signals.messages.deliver()
     guard let (commits, record, tree, revision) = taken else { return }
     let made = AnnouncedState(tree, without: commits, revision: revision, record: record)
     let replaced = shared.state.withLock { state in
@@ -50,15 +58,25 @@ extension PropertyStore {
     withExtendedLifetime(replaced) {}
   }
 
-  /// The number of the record that has to be durable before what was read now may be told; 0 in a store that sends
-  /// everything at once.
+  /// A number of the state that readers are given instead of the present one; 0 while they are given that.
+  package var announcedState: UInt64 { shared.state.withLock { $0.announcedState?.number ?? 0 } }
+
+  /// The number of the record that has to be durable before something may be told that was read or done; 0 in a store
+  /// that sends everything at once.
   ///
-  /// - Parameter ofEvents: Whether messages or timers were read, and not properties alone.
-  package func dependence(ofEvents: Bool = false) -> UInt64 {
+  /// - Parameters:
+  ///   - begin: What ``announcedState`` was before that: if it still is, that was read, and nothing was done.
+  ///   - ofEvents: Whether messages or timers were read, and not properties alone.
+  package func dependence(since begin: UInt64 = 0, ofEvents: Bool = false) -> UInt64 {
     shared.state.withLock { state in
       guard let announcements = state.announcements else { return 0 }
-      guard let told = state.announcedState, !ofEvents || !announcements.hasEvents else { return announcements.records }
+      guard let told = state.announcedState, told.number == begin, !ofEvents || !announcements.hasEvents else {
+        return announcements.records
+      }
       return told.record
     }
   }
+
+  /// Why writes are refused now; nil when they are accepted.
+  package var refusal: StorageRefusal? { shared.state.withLock { $0.refusal } }
 }

@@ -6,7 +6,7 @@
 struct Announcements: Sendable {
   private enum Subject: Sendable {
     case commit(Commit)
-    case message(SignalMessage)
+    case message(SignalMessage, isRecorded: Bool)
   }
 
   /// How many records the store has made.
@@ -15,6 +15,8 @@ struct Announcements: Sendable {
   private(set) var announced: UInt64
   private var waiting: [(record: UInt64, subject: Subject)] = []
   private var next = 0
+  /// The number of waiting messages.
+  private var messages = 0
   /// The last record of a message or a timer.
   private var lastEvent: UInt64 = 0
   /// Approximate bytes of the waiting messages without a record; those with one are counted by the writer of the
@@ -46,8 +48,23 @@ struct Announcements: Sendable {
     waiting[next...].compactMap { if case .commit(let commit) = $0.subject { commit } else { nil } }
   }
 
-  private var hasMessages: Bool {
-    waiting[next...].contains { if case .message = $0.subject { true } else { false } }
+  /// Sends the messages without a record, up to the first that has one: they wait for nothing that they tell of.
+  mutating func takeMessages(messages signal: Signal<SignalMessage>) {
+    guard messages > 0 else { return }
+    var rest: [(record: UInt64, subject: Subject)] = []
+    var isBehindRecord = false
+    for entry in waiting[next...] {
+      guard !isBehindRecord, case .message(let message, let isRecorded) = entry.subject, !isRecorded else {
+        if case .message = entry.subject { isBehindRecord = true }
+        rest.append(entry)
+        continue
+      }
+      signal.enqueue(message)
+      messages -= 1
+      messageBytes -= KeptSignals.cost(of: message)
+    }
+    waiting = rest
+    next = 0
   }
 
   mutating func keep(_ commit: Commit) { waiting.append((records, .commit(commit))) }
@@ -59,10 +76,11 @@ struct Announcements: Sendable {
   ///   - isStalled: Whether nobody knows when something can be sent; then it waits for other messages alone.
   mutating func keep(_ message: SignalMessage, isRecorded: Bool, isStalled: Bool = false) -> Bool {
     if !isRecorded {
-      if announced >= records || (isStalled && !hasMessages) { return false }
+      if announced >= records || (isStalled && messages == 0) { return false }
       messageBytes += KeptSignals.cost(of: message)
     }
-    waiting.append((records, .message(message)))
+    waiting.append((records, .message(message, isRecorded: isRecorded)))
+    messages += 1
     return true
   }
 
@@ -75,6 +93,7 @@ struct Announcements: Sendable {
     let lost = (after: announced, through: records)
     waiting = []
     next = 0
+    messages = 0
     messageBytes = 0
     announced = records
     return lost
@@ -84,12 +103,14 @@ struct Announcements: Sendable {
   var isFull: Bool { messageBytes > Self.messageBytesLimit }
 
   /// Sends what waits for the records up to this one.
-  mutating func take(through record: UInt64, _ changes: Signal<Commit>, _ messages: Signal<SignalMessage>) {
+  mutating func take(through record: UInt64, _ changes: Signal<Commit>, _ signal: Signal<SignalMessage>) {
     announced = max(announced, record)
     while next < waiting.count, waiting[next].record <= record {
       switch waiting[next].subject {
       case .commit(let commit): changes.enqueue(commit)
-      case .message(let message): messages.enqueue(message)
+      case .message(let message, _):
+        signal.enqueue(message)
+        messages -= 1
       }
       next += 1
     }

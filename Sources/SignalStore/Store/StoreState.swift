@@ -88,8 +88,13 @@ struct StoreState: Sendable {
 
   /// Refuses changes that could not be recorded.
   func checkStorage() throws(StoreError) {
-    if let refusal = sink?.refusal { throw .notKept(refusal) }
+    if let refusal { throw .notKept(refusal) }
   }
+
+  /// Why changes are refused; nil when they are accepted.
+  ///
+  /// As long as readers do not see them they are, so that none is judged by what is not there any more.
+  var refusal: StorageRefusal? { announcedState == nil ? sink?.refusal : .full }
 
   /// Refuses a commit that is too large for the log.
   private func checkSize(_ bytes: Int) throws(StoreError) {

@@ -134,6 +134,8 @@ private final class Feed: Sendable {
     var store: PropertyStore?
     /// The last position that became durable before the store was connected.
     var durable: UInt64 = 0
+    /// Whether the disk is full.
+    var isFull = false
   }
 
   private let state = Mutex(State())
@@ -151,6 +153,7 @@ private final class Feed: Sendable {
       state.store = store
       // Under the lock, so that the thread of the journal does not overtake it.
       if state.durable > 0 { store.announce(through: state.durable) }
+      if state.isFull { store.readAnnounced() }
     }
   }
 
@@ -163,16 +166,20 @@ private final class Feed: Sendable {
   }
 
   func note(_ health: Journal.Health) {
+    let store = state.withLock { state in
+      if case .full = health { state.isFull = true } else { state.isFull = false }
+      return state.store
+    }
     switch health {
     case .ok: logger.notice("the disk takes changes again")
     case .full(let error):
       logger.error("no room for changes: writes are refused until there is", metadata: ["reason": "\(error)"])
-      state.withLock { $0.store }?.readAnnounced()
+      store?.readAnnounced()
     case .failed(let error):
       logger.critical("changes cannot be kept any more", metadata: ["reason": "\(error)"])
       // Nothing has been sent that is not on disk, and nothing more can be sent.
       if endsOnFailure { ExitStatus.storage.end() }
-      state.withLock { $0.store }?.announceFailure()
+      store?.announceFailure()
     }
   }
 }

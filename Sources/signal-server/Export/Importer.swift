@@ -94,7 +94,7 @@ struct Importer {
       let response = try exchange("DELETE", PropertyTarget.make(path, in: "/timers/"))
       // A timer that has fired for the last time meanwhile is gone as well.
       guard (200..<300).contains(response.status) || response.status == 404 else { throw refusal(response, line: 0) }
-      progress.deleted += 1
+      if response.status != 404 { progress.deleted += 1 }
     }
   }
 

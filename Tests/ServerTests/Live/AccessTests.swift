@@ -215,6 +215,19 @@ private func server(_ rules: AccessRule...) throws -> TestServer {
     #expect(server.store.contents == ["a/1": "4", "a/2": "3"])
   }
 
+  @Test func `whoever may delete what is its own may hold it`() throws {
+    let server = try server(
+      AccessRule(
+        match: "locks/*", conditions: ["get": "true", "set": "!exists || oldValue == 1", "delete": "oldValue == 1"]))
+    let live = try LiveClient(server)
+    func set(_ value: Int) throws -> String {
+      try live.ask(#"{"id":1,"type":"set","path":"locks/a","value":\#(value),"hold":true}"#).description
+    }
+    #expect(try set(2) == "error 1 403 forbidden")
+    #expect(try set(1).hasPrefix("ok"))
+    #expect(try set(2) == "error 1 403 forbidden")
+  }
+
   @Test func `a timer sends only what could be sent`() throws {
     let server = try server(
       AccessRule(match: "s/*", conditions: ["send": "value == 'ok'", "timer": "true"]),

@@ -31,7 +31,8 @@ import Testing
       if told > 0 { store.announce(through: UInt64(told)) }
       store.readAnnounced()
       let state = states[told]
-      #expect(store.revision == state.revision && store.count == state.count && store.dependence() == UInt64(told))
+      #expect(store.revision == state.revision && store.count == state.count)
+      #expect(store.dependence(since: store.announcedState) == told)
       #expect(contents(store.snapshot()) == contents(state))
       for number in 0..<30 {
         let path = try PropertyPath("p/\(number)")
@@ -41,6 +42,22 @@ import Testing
       #expect(missed.map(\.revision.number) == Array(0..<UInt64(told)).map { $0 + 1 })
     }
     #expect(contents(store.snapshot()) == contents(try #require(states.last)))
+  }
+
+  @Test func `who has begun with another state depends on what there is`() throws {
+    let store = PropertyStore()
+    store.holdBack(after: 0)
+    let begin = store.announcedState
+    try store.set("a", JSONText(validating: "1"))
+    store.readAnnounced()
+    let full = store.announcedState
+    #expect(begin == 0 && full > 0 && store.dependence(since: begin) == 1 && store.dependence(since: full) == 0)
+    #expect(throws: StoreError.notKept(.full)) { try store.set("a", JSONText(validating: "2")) }
+    store.announce(through: 1)
+    #expect(store.announcedState == 0 && store.dependence(since: full) == 1)
+    try store.set("a", JSONText(validating: "2"))
+    store.readAnnounced()
+    #expect(store.announcedState != full && store.dependence(since: full) == 2)
   }
 
   @Test func `what is announced meanwhile is read`() throws {
