@@ -52,13 +52,14 @@ final class AnswerGate: TurnParticipant {
   /// Adds a connection that has begun to hold output back.
   func add(_ connection: ConnectionID) { holding.append(connection) }
 
+  func turnBegins(on loop: isolated EventLoop) { state = currentState() }
+
   /// Sends what need not wait any more, and drops connections whose answers can never be sent: the outcome of their
   /// requests is not known.
   ///
   /// In every turn, so that what is durable already is known when an answer is written.
   func turnEnds(on loop: isolated EventLoop) -> Bool {
     proceed(on: loop)
-    state = currentState()
     return true
   }
 

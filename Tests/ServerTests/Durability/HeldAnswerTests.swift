@@ -245,4 +245,13 @@ struct HeldAnswerTests {
     store.announce(through: 2)
     #expect(try client.receive().text.contains(#""t""#))
   }
+
+  @Test func `a loop that has slept since answers its first request with what is durable`() throws {
+    let clients = try (0..<4).map { _ in try server.connect() }
+    for client in clients { #expect(client.isAlive()) }
+    try store.set("a", "1")
+    usleep(50_000)
+    store.readAnnounced()
+    for client in clients { #expect(try client.request("GET", "/properties/a").status == 404) }
+  }
 }
