@@ -5,8 +5,18 @@
 /// A commit is in each part that one of its changes belongs to, by the first share whose pattern matches. A client that
 /// resumes needs only the parts that its patterns can match, and so is not affected by how full the others are.
 package struct History: Sendable {
-  /// The chunks that no longer fit the limits.
-  package typealias Dropped = [ContiguousArray<HistoryPart.Chunk>]
+  /// Commits that no longer fit the limits.
+  package struct Dropped: Sendable {
+    /// One of them, without an allocation.
+    var commit: Commit?
+    /// The others.
+    var others: [ContiguousArray<Commit>] = []
+
+    /// These and those of another part.
+    func with(_ more: Dropped) -> Dropped {
+      Dropped(commit: commit, others: others + more.others + (more.commit.map { [[$0]] } ?? []))
+    }
+  }
 
   private let shares: [HistoryShare]
   /// One for each share, then the one for everything else.
@@ -27,17 +37,17 @@ package struct History: Sendable {
   /// The caller releases that when it no longer holds a lock.
   mutating func append(_ commit: Commit) -> Dropped? {
     newest = commit.revision
-    if shares.isEmpty { return parts[0].append(commit).map { [$0] } }
-    var dropped: Dropped = []
+    if shares.isEmpty { return parts[0].append(commit) }
+    var dropped: Dropped?
     // At most 17 bits: one for each part.
     var filled: UInt32 = 0
     for change in commit {
       let index = shares.firstIndex { $0.pattern.matches(change.path) } ?? shares.count
       guard filled & 1 << index == 0 else { continue }
       filled |= 1 << index
-      if let chunks = parts[index].append(commit) { dropped.append(chunks) }
+      if let more = parts[index].append(commit) { dropped = dropped?.with(more) ?? more }
     }
-    return dropped.isEmpty ? nil : dropped
+    return dropped
   }
 
   /// Advances to a later revision, up to which no further commits exist.

@@ -7,6 +7,9 @@ import JSON
 ///
 /// The commits are in chunks, and the oldest chunk is dropped as a whole: between 15/16 of a limit and the full limit
 /// is kept. A slice shares the chunks, so it is taken in O(log n) and stays valid independently of the part.
+///
+/// The commits of a dropped chunk are released one by one, with each commit that is appended: the allocator gives the
+/// memory of one to the next while it is in the processor's cache, and does not collect that of hundreds.
 package struct HistoryPart: Sendable {
   /// Consecutive commits without a gap, oldest first; never empty.
   package struct Chunk: Sendable {
@@ -20,6 +23,8 @@ package struct HistoryPart: Sendable {
   private(set) var chunks: ContiguousArray<Chunk> = []
   private(set) var changes = 0
   private(set) var bytes = 0
+  /// The commits of the chunk that was dropped last which have not been released yet: at most 1/8 of a limit.
+  private var leaving: ContiguousArray<Commit> = []
   /// The revision before the oldest kept commit, and that of the newest commit.
   private(set) var floor: Revision
 
@@ -32,11 +37,12 @@ package struct HistoryPart: Sendable {
     byteLimit = percent == 100 ? limits.historyBytes : limits.historyBytes / 100 * percent
   }
 
-  /// Appends the commit, which is newer than the others, and returns the chunks that no longer fit the limits.
+  /// Appends the commit, which is newer than the others, and returns some that no longer fit the limits.
   ///
   /// The caller releases them when it no longer holds a lock.
-  mutating func append(_ commit: Commit) -> ContiguousArray<Chunk>? {
+  mutating func append(_ commit: Commit) -> History.Dropped? {
     let cost = HistoryPart.cost(of: commit)
+    var dropped = leaving.popLast().map { History.Dropped(commit: $0) }
     if let last = chunks.last, last.changes < chunkCount, last.bytes < byteLimit / 16 {
       // Continue with the newest chunk.
     } else {
@@ -49,7 +55,8 @@ package struct HistoryPart: Sendable {
     chunks[last].bytes += cost
     changes += commit.count
     bytes += cost
-    return dropExcess()
+    dropExcess(&dropped)
+    return dropped
   }
 
   /// The commits after the revision, which must not be before ``floor``.
@@ -82,7 +89,7 @@ package struct HistoryPart: Sendable {
     chunk.commits.last?.revision ?? floor
   }
 
-  private mutating func dropExcess() -> ContiguousArray<Chunk>? {
+  private mutating func dropExcess(_ dropped: inout History.Dropped?) {
     var excess = 0
     while excess < chunks.count, changes > countLimit || bytes > byteLimit {
       changes -= chunks[excess].changes
@@ -90,10 +97,15 @@ package struct HistoryPart: Sendable {
       floor = lastRevision(of: chunks[excess])
       excess += 1
     }
-    guard excess > 0 else { return nil }
-    let dropped = ContiguousArray(chunks[..<excess])
+    guard excess > 0 else { return }
+    let newest = chunks[excess - 1]
+    // One with a large commit would keep it until the next one comes, perhaps never.
+    let isSmall = newest.bytes <= byteLimit / 8
+    var others = chunks[..<(isSmall ? excess - 1 : excess)].map(\.commits)
+    if !leaving.isEmpty { others.append(leaving) }
+    leaving = isSmall ? newest.commits : []
     chunks.removeFirst(excess)
-    return dropped
+    if !others.isEmpty { dropped = History.Dropped(commit: dropped?.commit, others: others) }
   }
 
   /// The number of bytes that the commit keeps alive.

@@ -115,6 +115,23 @@ import Testing
     #expect(first == nil)
   }
 
+  @Test func `a dropped chunk is freed commit by commit, and at once when there is much in it`() throws {
+    let store = makeStore(StoreLimits(historyChanges: 10_000, historyBytes: 1 << 20))
+    var values: [Weak] = []
+    let large = try [1, 2].map { try JSONText(validating: "\"\(String(repeating: "\($0)", count: 300_000))\"") }
+    func kept() -> Int { values.count { $0.value != nil } }
+    for index in 0..<40_000 { values.append(Weak(value: try store.set("a", number(index)).value)) }
+    // An eighth of the bytes more than is kept, and what is in the store.
+    let steady = kept()
+    let here = (0...UInt64(40_000)).reversed().prefix { store.changes(since: cursor($0)) != nil }.count - 1
+    #expect(steady > here)
+    #expect(steady < here * 9 / 8 + 2)
+    for index in 0..<10 { values.append(Weak(value: try store.set("a", large[index % 2]).value)) }
+    #expect(kept() <= 5)
+  }
+
+  private struct Weak { weak var value: StoredValue? }
+
   @Test(arguments: [1, 2] as [UInt64])
   func `the state at a cursor and the history after it make the state now`(seed: UInt64) throws {
     var generator = StoreGenerator(seed: seed)
