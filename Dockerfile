@@ -17,7 +17,7 @@ COPY Clients/javascript Clients/javascript
 # The manifest names the tests, so it cannot be read without them; they are not built.
 COPY Tests Tests
 COPY scripts/image-files.sh scripts/image-files.sh
-RUN swift build -c release --static-swift-stdlib --product signal-server -Xlinker -z -Xlinker now \
+RUN swift build -c release --static-swift-stdlib --disable-local-rpath --product signal-server -Xlinker -z -Xlinker now \
  && scripts/image-files.sh .build/release/signal-server /image
 
 # What follows is also what scripts/image.sh --base builds, without the stage above.

@@ -50,7 +50,7 @@ format=""
 
 if [ -z "$binary" ]; then
   scripts/prepare.sh
-  swift build -c release --static-swift-stdlib --product signal-server -Xlinker -z -Xlinker now
+  swift build -c release --static-swift-stdlib --disable-local-rpath --product signal-server -Xlinker -z -Xlinker now
   binary=.build/release/signal-server
 fi
 if [ ! -e "$base/usr/share/zoneinfo" ]; then

@@ -38,12 +38,12 @@ fi
 
 if [ -z "$binary" ]; then
   scripts/prepare.sh
-  swift build -c release --static-swift-stdlib --product signal-server -Xlinker -z -Xlinker now
+  swift build -c release --static-swift-stdlib --disable-local-rpath --product signal-server -Xlinker -z -Xlinker now
   binary=.build/release/signal-server
 fi
 
 if readelf --dynamic "$binary" | grep -q 'PATH)'; then
-  echo "$binary needs the libraries of the toolchain: build it with --static-swift-stdlib." >&2
+  echo "$binary looks for libraries where Debian has none: build it with --static-swift-stdlib --disable-local-rpath." >&2
   exit 1
 fi
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import SignalHTTP
+import SignalStore
 
 /// `signal-server history`: draws or prints what a property was.
 struct HistoryVerb: ParsableCommand {
@@ -8,7 +9,7 @@ struct HistoryVerb: ParsableCommand {
     commandName: "history",
     abstract: "Draw what a property was, or print it.",
     discussion: """
-      Each block of the drawing is the mean of a --step, and a blank one in which there was no number. With --json or \
+      Each block of the drawing is the mean of a time (--step), and a blank one in which there was no number. With --json or \
       --csv it is printed: without --step the changes themselves. The server keeps what its setting data.history names.
       """)
 
@@ -24,7 +25,10 @@ struct HistoryVerb: ParsableCommand {
   @Option(help: ArgumentHelp("End at this time; now unless given.", valueName: "time"))
   var to: Operand?
 
-  @Option(help: ArgumentHelp("What one block stands for, for example 15m.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "What one block stands for, for example 15m; for a drawing about the 96th part of all unless given.",
+      valueName: "time"))
   var step: Operand?
 
   @Option(help: ArgumentHelp("See a part of each value, for example /level.", valueName: "JSON pointer"))
@@ -41,8 +45,12 @@ struct HistoryVerb: ParsableCommand {
 
   @OptionGroup var client: ClientOptions
 
-  /// What a block stands for when that is not said: the 96th part of a day, as a day is what is drawn then.
-  private static let usualStep = "15m"
+  /// What a block can stand for when that is not said: the shortest of which a drawing has at most 96, as of a day.
+  private static let usualSteps: KeyValuePairs = [
+    "1s": 1, "2s": 2, "5s": 5, "10s": 10, "15s": 15, "30s": 30, "1m": 60, "2m": 120, "5m": 300, "10m": 600, "15m": 900,
+    "30m": 1800, "1h": 3600, "2h": 7200, "3h": 10_800, "6h": 21_600, "12h": 43_200, "1d": 86_400, "7d": 604_800,
+    "30d": 2_592_000, "366d": 31_622_400,
+  ]
 
   func validate() throws {
     if last != nil, from != nil { throw ValidationError("--last and --from exclude each other") }
@@ -54,16 +62,30 @@ struct HistoryVerb: ParsableCommand {
     if json, csv { throw ValidationError("--json and --csv exclude each other") }
     if csv, follow { throw ValidationError("--follow goes with --json, or with neither --json nor --csv") }
     if follow, to != nil { throw ValidationError("--follow goes on from now, so there is no --to") }
-    let isDrawn = !json && !csv
-    if isDrawn, step == nil, (last?.text ?? "24h") != "24h" || from != nil {
-      throw ValidationError("say with --step what a block of the drawing stands for, for example --step 15m")
-    }
+  }
+
+  /// Where the drawing begins.
+  private var begin: String { from?.text ?? "-\(last?.text ?? "24h")" }
+
+  /// What a block stands for; nil when the changes themselves are printed.
+  private var drawnStep: String? {
+    if let step { return step.text }
+    if json || csv { return nil }
+    // What is no time is refused by the server.
+    guard let begin = Self.secondsAgo(begin), let end = Self.secondsAgo(to?.text ?? "-0s") else { return "15m" }
+    return Self.usualSteps.first { _, seconds in begin - end <= 96 * seconds }?.key ?? "366d"
+  }
+
+  /// How long ago a time is, such as `-24h`, in seconds.
+  private static func secondsAgo(_ text: String) -> Int64? {
+    if text.first == "-" { return WireDuration.parse(String(text.dropFirst()))?.components.seconds }
+    return Timestamp(text).map { (Timestamp.now.milliseconds - $0.milliseconds) / 1000 }
   }
 
   func run() throws {
-    var query = [(name: "from", value: from?.text ?? "-\(last?.text ?? "24h")"), (name: "limit", value: "10000")]
+    var query = [(name: "from", value: begin), (name: "limit", value: "10000")]
     if let to { query.append((name: "to", value: to.text)) }
-    if let step = step?.text ?? (json || csv ? nil : Self.usualStep) { query.append((name: "step", value: step)) }
+    if let drawnStep { query.append((name: "step", value: drawnStep)) }
     if let pointer { query.append((name: "pointer", value: pointer)) }
     var drawing = Sparkline()
     var isFirst = true

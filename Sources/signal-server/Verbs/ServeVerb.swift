@@ -13,7 +13,9 @@ struct ServeVerb: AsyncParsableCommand {
     abstract: "Run the server (default).",
     discussion: discussion)
 
-  @Option(help: ArgumentHelp("Read settings from this file (environment: SIGNAL_CONFIG).", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Read settings from this file (environment: SIGNAL_CONFIG).", valueName: "file"),
+    completion: .file())
   var config: String?
 
   @Flag(help: "Check all settings, and stop.")

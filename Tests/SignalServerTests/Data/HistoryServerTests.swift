@@ -118,6 +118,13 @@ struct HistoryServerTests {
     #expect(drawn.status == 0, "\(drawn)")
     #expect(drawn.output.contains("min 1.0  max 601.0  last 601"), "\(drawn.output)")
     #expect(drawn.output.contains { "▁▂▃▄▅▆▇█".contains($0) })
+    for range in [
+      ["--last", "10m"], ["--last", "7d"], ["--from", "-90d", "--to", "-0s"], ["--from", "2026-01-01T00:00:00Z"],
+    ] {
+      let drawn = try Program.run(["history", "s/a"] + range, ["SIGNAL_SERVER": server.url])
+      #expect(drawn.status == 0 && drawn.output.contains("last 601"), "\(range): \(drawn)")
+      #expect(drawn.output.prefix { $0 != "\n" }.count < 160, "\(range): \(drawn.output)")
+    }
     let csv = try server.run("history", "s/a", "--last", "1h", "--csv").output.split(separator: "\n")
     #expect(csv.first == "time,value,revision,op" && csv.count == 602)
     let json = try server.run("history", "s/a", "--json").output.split(separator: "\n")
