@@ -16,215 +16,22 @@ something is; with 77 and one line when there is no nats-server (in PATH, or nam
 import argparse
 import http.client
 import json
-import os
 import random
-import shutil
 import signal
-import socket
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 
-HOST = "127.0.0.1"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
-
-
-class Process:
-    """A program that is started, stopped, killed and started again."""
-
-    def __init__(self, name, command, log):
-        self.name, self.command, self.log = name, command, log
-        self.process = None
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log)
-
-    def send(self, number):
-        if self.process and self.process.poll() is None:
-            self.process.send_signal(number)
-
-    def kill(self):
-        self.send(signal.SIGKILL)
-        if self.process:
-            self.process.wait()
-
-    @property
-    def is_running(self):
-        return self.process is not None and self.process.poll() is None
-
-
-class Network:
-    """Machines that reach each other over a bridge, each a network namespace; made and removed with ip(8)."""
-
-    def __init__(self, count):
-        self.name = f"sf{os.getpid() % 10000}"
-        self.prefix = f"10.213.{os.getpid() % 250 + 1}"
-        self.count = count
-        self.cuts = set()
-        try:
-            self.ip("link", "add", self.name, "type", "bridge")
-            self.ip("address", "add", f"{self.prefix}.1/24", "dev", self.name)
-            self.ip("link", "set", self.name, "up")
-            for index in range(count):
-                space, cable = self.space(index), f"{self.name}v{index}"
-                self.ip("netns", "add", space)
-                self.ip("link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", space)
-                self.ip("link", "set", cable, "master", self.name, "up")
-                self.ip("-n", space, "address", "add", f"{self.address(index)}/24", "dev", "eth0")
-                self.ip("-n", space, "link", "set", "eth0", "up")
-                self.ip("-n", space, "link", "set", "lo", "up")
-        except BaseException:
-            self.end()
-            raise
-
-    def ip(self, *arguments):
-        subprocess.run(["ip", *arguments], check=True)
-
-    def space(self, index):
-        return f"{self.name}m{index}"
-
-    def address(self, index):
-        return f"{self.prefix}.{index + 2}"
-
-    def command(self, index, command):
-        return ["ip", "netns", "exec", self.space(index), *command]
-
-    def cut(self, a, b):
-        """Nothing passes between two machines any more."""
-        for one, other in ((a, b), (b, a)):
-            if (one, other) not in self.cuts:
-                self.ip("-n", self.space(one), "route", "add", "blackhole", self.address(other) + "/32")
-                self.cuts.add((one, other))
-
-    def mend(self):
-        for one, other in self.cuts:
-            self.ip("-n", self.space(one), "route", "del", "blackhole", self.address(other) + "/32")
-        self.cuts = set()
-
-    def end(self):
-        for index in range(self.count):
-            subprocess.run(["ip", "netns", "del", self.space(index)], stderr=subprocess.DEVNULL)
-        subprocess.run(["ip", "link", "del", self.name], stderr=subprocess.DEVNULL)
-
-
-class Cluster:
-    def __init__(self, options, nats):
-        self.options = options
-        self.folder = tempfile.mkdtemp(prefix="cluster-faults-")
-        self.log = open(os.path.join(self.folder, "log"), "ab")
-        self.faults = []
-        self.lock = threading.Lock()
-        self.ends = threading.Event()
-        self.random = random.Random(options.seed)
-        secret = os.path.join(self.folder, "secret")
-        with open(secret, "w") as file:
-            file.write("a secret of tests\n")
-        os.chmod(secret, 0o600)
-        self.network = Network(options.nodes) if options.machines else None
-        self.hosts = [self.network.address(index) if self.network else HOST for index in range(options.nodes)]
-        engines = [self.hosts[index] if self.network else HOST for index in range(options.engines)]
-        clients = [4222 if self.network else free_port() for _ in engines]
-        routes = [6222 if self.network else free_port() for _ in engines]
-
-        def on_machine(index, command):
-            return self.network.command(index, command) if self.network else command
-
-        self.engines = []
-        for index, host in enumerate(engines):
-            path = os.path.join(self.folder, f"n{index}.conf")
-            with open(path, "w") as file:
-                file.write(f'server_name: n{index}\nlisten: "{host}:{clients[index]}"\nmax_payload: 8MB\n'
-                           f'jetstream {{ store_dir: "{self.folder}/js{index}", sync_interval: {options.sync} }}\n')
-                if options.engines > 1:
-                    urls = ", ".join(f"nats://{host}:{port}" for host, port in zip(engines, routes))
-                    file.write(f'cluster {{ name: faults, listen: "{host}:{routes[index]}", routes: [{urls}] }}\n')
-            self.engines.append(Process(f"n{index}", on_machine(index, [nats, "-c", path]), self.log))
-        self.ports = [8080 if self.network else free_port() for _ in range(options.nodes)]
-        urls = ",".join(f"nats://{host}:{port}" for host, port in zip(engines, clients))
-        self.nodes = [
-            Process("abcdefgh"[index], on_machine(index, [
-                options.binary, "serve", "--host", self.hosts[index], "--port", str(self.ports[index]), "--loops", "2",
-                "--log-level", "info", "--access-open", "true", "--cluster-name", "faults",
-                "--cluster-node", "abcdefgh"[index], "--cluster-engine", urls, "--cluster-secret-file", secret,
-                "--cluster-replicas", str(options.engines), "--cluster-snapshot-every", options.snapshot_every]), self.log)
-            for index in range(options.nodes)]
-
-    def start(self):
-        for engine in self.engines:
-            engine.start()
-        time.sleep(0.5)
-        for node in self.nodes:
-            node.start()
-        for index in range(len(self.nodes)):
-            self.await_ready(index, 30)
-
-    def await_ready(self, index, seconds):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            try:
-                if self.ask(index, "GET", "/health/ready", timeout=1)[0] == 200:
-                    return
-            except OSError:
-                pass
-            time.sleep(0.05)
-        self.faults.append("not ready")
-        raise SystemExit(f"node {self.nodes[index].name} was not ready in {seconds} s: see {self.folder}/log")
-
-    def ask(self, index, method, path, body=None, headers=None, timeout=12):
-        connection = http.client.HTTPConnection(self.hosts[index], self.ports[index], timeout=timeout)
-        try:
-            connection.request(method, path, body, headers or {})
-            response = connection.getresponse()
-            return response.status, response.headers, response.read()
-        except http.client.HTTPException as error:
-            raise OSError(str(error)) from error
-        finally:
-            connection.close()
-
-    def verb(self, index, name):
-        url = f"http://{self.hosts[index]}:{self.ports[index]}"
-        return subprocess.run([self.options.binary, "cluster", name, "--server", url], capture_output=True, check=False)
-
-    def note(self, fault):
-        with self.lock:
-            self.faults.append(fault)
-        print("WRONG:", fault, flush=True)
-
-    def leader(self):
-        for index in range(len(self.nodes)):
-            try:
-                status = json.loads(self.ask(index, "GET", "/health/ready", timeout=1)[2]).get("cluster", {})
-                for other, node in enumerate(self.nodes):
-                    if node.name == status.get("leader"):
-                        return other
-            except (OSError, ValueError):
-                pass
-        return None
-
-    def end(self):
-        for process in self.nodes + self.engines:
-            process.send(signal.SIGCONT)
-            process.kill()
-        if self.network:
-            self.network.end()
-        self.log.close()
-        if not self.faults:
-            shutil.rmtree(self.folder, ignore_errors=True)
+from nodes import Cluster, find_engine
 
 
 class Writer(threading.Thread):
     """Owns a counter: each write is its next number, if nobody else has written."""
 
-    def __init__(self, cluster, number):
+    def __init__(self, cluster, number, seed):
         super().__init__(daemon=True)
         self.cluster, self.number = cluster, number
+        self.generator = random.Random(seed * 100 + number)
         self.path = f"/properties/counters/w{number}"
         self.value, self.tag = 0, None
         self.acknowledged, self.unknown, self.refused = 0, 0, 0
@@ -233,7 +40,7 @@ class Writer(threading.Thread):
         self.longest = 0.0
 
     def run(self):
-        generator = random.Random(self.cluster.options.seed * 100 + self.number)
+        generator = self.generator
         last = time.monotonic()
         while not self.cluster.ends.is_set():
             index = generator.randrange(len(self.cluster.nodes))
@@ -288,13 +95,14 @@ class Writer(threading.Thread):
 class Reader(threading.Thread):
     """Asks any node for what some writer has been acknowledged, or more: by its cursor, or as fresh."""
 
-    def __init__(self, cluster, writers, number):
+    def __init__(self, cluster, writers, seed):
         super().__init__(daemon=True)
-        self.cluster, self.writers, self.number = cluster, writers, number
+        self.cluster, self.writers = cluster, writers
+        self.generator = random.Random(seed)
         self.answered, self.refused = 0, 0
 
     def run(self):
-        generator = random.Random(self.cluster.options.seed * 1000 + self.number)
+        generator = self.generator
         while not self.cluster.ends.is_set():
             writer = generator.choice(self.writers)
             value, tag = writer.value, writer.tag
@@ -400,9 +208,8 @@ class Watcher(threading.Thread):
 
 def wound(cluster, generator):
     """Does one thing to the cluster, and undoes it after a while."""
-    options = cluster.options
     kinds = ["kill leader", "kill node", "stop leader", "stop node", "term leader", "step down leader"]
-    if options.engines > 1:
+    if len(cluster.engines) > 1:
         kinds += ["kill engine", "stop engine"]
     else:
         kinds += ["restart engine"]
@@ -513,19 +320,19 @@ def main():
     options = parser.parse_args()
     if options.machines and options.engines != options.nodes:
         parser.error("--machines needs as many engines as nodes")
-    nats = os.environ.get("NATS_SERVER") or shutil.which("nats-server")
+    nats = find_engine()
     if not nats:
-        print("there is no nats-server, in PATH or named by NATS_SERVER: skipped")
         return 77
     print(f"seed {options.seed}", flush=True)
-    cluster = Cluster(options, nats)
+    cluster = Cluster(options.binary, nats, options.nodes, options.engines, options.sync, machines=options.machines,
+                      settings=["--cluster-snapshot-every", options.snapshot_every])
     try:
         begin = time.monotonic()
         cluster.start()
         print(f"{options.nodes} nodes are ready after {time.monotonic() - begin:.1f} s", flush=True)
-        writers = [Writer(cluster, number) for number in range(options.writers)]
+        writers = [Writer(cluster, number, options.seed) for number in range(options.writers)]
         watchers = [Watcher(cluster, number) for number in range(3)]
-        readers = [Reader(cluster, writers, number) for number in range(2)]
+        readers = [Reader(cluster, writers, options.seed * 1000 + number) for number in range(2)]
         threads = watchers + writers + readers
         for thread in threads:
             thread.start()
