@@ -5,7 +5,8 @@
 // It opens N connections, keeps at most W commands in flight on each, and counts the answers. Signal Server is spoken to
 // in its live protocol on a WebSocket, Redis in RESP, NATS in its own protocol: `set` is a message to a stream that confirms
 // each. The commands are made beforehand, so that the ruler formats nothing
-// while it measures; each connection sets a property of its own, a new value each time. It prints one JSON line.
+// while it measures; each connection sets a property of its own, a new value each time. It prints one JSON line; with one
+// command in flight on each connection, also how long the answers took.
 //
 //   gcc -O2 -Wall -Wextra -o commands commands.c && ./commands --peer signal --port 8080 --verb set --seconds 2
 #define _GNU_SOURCE
@@ -27,12 +28,13 @@ enum { VARIANTS = 64 };  // different values of one property, sent in turn: an e
 
 struct text { char *bytes; size_t length; };
 // What it sends is the commands of all variants, one behind the other; burst n begins at begin[n].
-struct connection { int fd; long in_flight, next; unsigned char carry[4096]; size_t carried, *begin; char *out; };
+struct connection { int fd; long in_flight, next; double sent; unsigned char carry[4096]; size_t carried, *begin; char *out; };
 
 static struct { bool redis, nats, set; int port, connections, window, size; double seconds; } opt = {
     .connections = 64, .window = 16, .size = 200, .seconds = 2, .port = 8080};
 
 static long burst;  // commands in one write
+static long waits[1000000];  // how many answers took so many microseconds
 
 static void fail(const char *what) {
   fprintf(stderr, "commands: %s: %s\n", what, strerror(errno));
@@ -169,9 +171,22 @@ static void prepare(struct connection *c, int index) {
 static void send_bursts(struct connection *c) {
   for (; c->in_flight + burst <= opt.window; c->in_flight += burst) {
     long k = c->next++ % (VARIANTS / burst);
+    c->sent = now();
     ssize_t length = (ssize_t)(c->begin[k + 1] - c->begin[k]);
     if (write(c->fd, c->out + c->begin[k], (size_t)length) != length) fail("write");
   }
+}
+
+static void note_wait(double seconds) {
+  long micros = (long)(seconds * 1e6), most = sizeof waits / sizeof *waits - 1;
+  waits[micros < most ? micros : most]++;
+}
+
+// The milliseconds that so large a share of the answers did not exceed.
+static double quantile(double share, long done) {
+  long micros = 0;
+  for (long seen = waits[0]; (double)seen < share * (double)done; seen += waits[++micros]) {}
+  return (double)micros / 1000;
 }
 
 int main(int argc, char **argv) {
@@ -225,6 +240,7 @@ int main(int argc, char **argv) {
       if (got <= 0) fail("the server has gone");
       long n = answers(c, input, c->carried + (size_t)got);
       done += n;
+      if (opt.window == 1 && n > 0) note_wait(now() - c->sent);
       open -= c->in_flight;
       c->in_flight -= n;
       if (now() < end) send_bursts(c);
@@ -232,6 +248,8 @@ int main(int argc, char **argv) {
     }
   }
   double took = now() - start;
-  printf("{\"answers\":%ld,\"seconds\":%.3f,\"per_s\":%.0f}\n", done, took, (double)done / took);
+  printf("{\"answers\":%ld,\"seconds\":%.3f,\"per_s\":%.0f", done, took, (double)done / took);
+  if (opt.window == 1) printf(",\"p50_ms\":%.3f,\"p99_ms\":%.3f", quantile(0.5, done), quantile(0.99, done));
+  puts("}");
   return 0;
 }

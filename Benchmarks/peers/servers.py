@@ -37,6 +37,28 @@ def output(*command):
     return run.stdout + run.stderr
 
 
+def processor_time(pids):
+    """The seconds of processor time that all threads of the processes have used, in user and in system mode."""
+    ticks = 0
+    for pid in pids:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / TICK
+
+
+def ask_nats(port, subject, body=b""):
+    """The answer of a NATS server to one request."""
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(b'CONNECT {"verbose":false}\r\nSUB answer 1\r\nPUB %s answer %d\r\n%s\r\n'
+                           % (subject.encode(), len(body), body))
+        file = connection.makefile("rb")
+        for line in file:
+            if line.startswith(b"MSG "):
+                return json.loads(file.read(int(line.split()[-1])))
+    raise Failed(f"NATS ended the connection instead of answering {subject}")
+
+
 class Server:
     """A server that runs, or can be run."""
 
@@ -119,13 +141,8 @@ class Server:
         return [self.process.pid]
 
     def cpu(self):
-        """The seconds of processor time that all threads of the processes have used, in user and in system mode."""
-        ticks = 0
-        for pid in self.pids():
-            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-                fields = file.read().rsplit(")", 1)[1].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / TICK
+        """The seconds of processor time that the processes have used."""
+        return processor_time(self.pids())
 
     def memory(self):
         """The bytes of memory that are resident, without what the kernel keeps for its sockets."""
@@ -269,19 +286,11 @@ class DurableNats(Nats):
 
     def start(self):
         super().start()
-        stream = '{"name":"BENCH","subjects":["bench.>"],"storage":"file","max_msgs_per_subject":1,"num_replicas":1}'
-        with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
-            connection.sendall((
-                'CONNECT {"verbose":false}\r\nSUB created 1\r\n'
-                f"PUB $JS.API.STREAM.CREATE.BENCH created {len(stream)}\r\n{stream}\r\n").encode())
-            said = b""
-            while b"MSG created" not in said or not said.endswith(b"}\r\n"):
-                part = connection.recv(65536)
-                if not part:
-                    break
-                said += part
-        if b'"config"' not in said:
-            raise Failed(f"{self.title} has no stream: {said[-300:]!r}")
+        said = ask_nats(self.port, "$JS.API.STREAM.CREATE.BENCH", json.dumps({
+            "name": "BENCH", "subjects": ["bench.>"], "storage": "file", "max_msgs_per_subject": 1,
+            "num_replicas": 1}).encode())
+        if "config" not in said:
+            raise Failed(f"{self.title} has no stream: {said}")
         return self
 
 
