@@ -34,6 +34,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "Tests", "Cluster")]
 import outages  # noqa: E402
+import recovery  # noqa: E402
 from compare import build, now  # noqa: E402
 from hostile import Client  # noqa: E402
 from nodes import Cluster, find_engine  # noqa: E402
@@ -212,7 +213,8 @@ def join(run):
         run.figure("join.max", "join: … the slowest", max(times), "s")
 
 
-WORDS = {"latency": latency, "rate": rate, "follower": follower, "join": join, **outages.WORDS}
+WORDS = {"latency": latency, "rate": rate, "follower": follower, "join": join, **outages.WORDS,
+         **recovery.WORDS}
 
 
 def main():

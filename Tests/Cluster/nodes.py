@@ -117,6 +117,8 @@ class Cluster:
         self.faults = []
         self.lock = threading.Lock()
         self.ends = threading.Event()
+        # What is done when everything has ended, before the folder is removed.
+        self.at_end = []
         secret = os.path.join(self.folder, "secret")
         with open(secret, "w") as file:
             file.write("a secret of tests\n")
@@ -213,6 +215,8 @@ class Cluster:
             process.kill()
         if self.network:
             self.network.end()
+        for action in self.at_end:
+            action()
         self.log.close()
         if not self.faults:
             shutil.rmtree(self.folder, ignore_errors=True)
