@@ -2,7 +2,7 @@
 # A list of what can be done here; anything longer than a line or two is a script in scripts/ that also runs alone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash simulate faults openapi clients console examples docs package package-check image clean
+.PHONY: help run build test lint format tsan asan fuzz bench peers hostile exhaust crash simulate faults clusters openapi clients console examples docs package package-check image clean
 # A toolchain unpacked here is found without further ado; one that is on the path already comes first.
 export PATH := $(PATH):/opt/swift/usr/bin
 sources = Sources Tests $(wildcard Examples Fuzz Benchmarks) Package.swift
@@ -56,6 +56,9 @@ simulate: ## run S clusters (10000) whose faults follow from their seeds, and lo
 
 faults: build ## break a cluster in many ways for S seconds (60), and look for what was lost; needs nats-server (NATS_SERVER)
 	@python3 Tests/Cluster/faults.py .build/release/signal-server --seconds $(or $(S),60) $(ARGS)
+
+clusters: build ## measure clusters beside their goals: make clusters ARGS="latency takeover"; needs nats-server (NATS_SERVER)
+	@python3 Benchmarks/peers/cluster.py $(ARGS)
 
 openapi: build ## generate a Python client from openapi.yaml and try it, and check the other descriptions; needs PyPI
 	@Tests/Outside/openapi/run.sh .build/release/signal-server

@@ -36,6 +36,13 @@ def request(method, target, body=b"", fields=""):
     return head.encode() + body
 
 
+def handshake():
+    """The bytes that ask for a WebSocket."""
+    key = base64.b64encode(os.urandom(16)).decode()
+    return (f"GET /events HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n").encode()
+
+
 class Client:
     """A connection that sends requests one after the other."""
 
@@ -66,10 +73,7 @@ class Client:
 
     def upgrade(self):
         """Becomes a WebSocket."""
-        key = base64.b64encode(os.urandom(16)).decode()
-        self.socket.sendall(
-            f"GET /events HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode())
+        self.socket.sendall(handshake())
         while self.file.readline() not in (b"\r\n", b""):
             pass
 

@@ -13,12 +13,9 @@ import threading
 import time
 
 from faults import wound
-from hostile import frame
+from hostile import frame, handshake
 
 SUBSCRIBERS = 1_000
-
-UPGRADE = (b"GET /events HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-           b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
 
 
 class Counter(threading.Thread):
@@ -75,7 +72,7 @@ class Subscriber:
             command = {"id": 1, "type": "subscribe", "match": "resume", "oldValue": False}
             if self.cursor:
                 command["since"] = self.cursor
-            writer.write(UPGRADE + frame(json.dumps(command).encode()))
+            writer.write(handshake() + frame(json.dumps(command).encode()))
             head = await reader.readuntil(b"\r\n\r\n")
             if b" 101 " not in head:
                 raise OSError(head.decode())
