@@ -48,7 +48,10 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   private struct Reading {
     let after: UInt64
     let tag: UInt64
-    var last: UInt64 = 0
+    /// How far the stream goes; nil until its leader has said so.
+    var last: UInt64?
+    /// When its leader is asked again.
+    var askAgain: UInt64?
     var records: [(sequence: UInt64, bytes: [UInt8])] = []
     var bytes = 0
   }
@@ -56,6 +59,9 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   /// Records that are asked for at once, and their bytes.
   private static let batch = 512
   private static let batchBytes = 8 << 20
+  /// After which the leader of the stream is asked again how far it goes, in milliseconds: a question is lost while the
+  /// engine elects another one.
+  private static let endPatience: UInt64 = 250
   /// What a server has to take of one message, so that the largest commit that the limits allow fits.
   package static let leastPayload = 4 << 20
 
@@ -97,7 +103,14 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   }
 
   /// To be called in each turn.
-  package func proceed(at now: UInt64, on loop: isolated EventLoop) -> UInt64 { client.proceed(at: now, on: loop) }
+  package func proceed(at now: UInt64, on loop: isolated EventLoop) -> UInt64 {
+    let deadline = client.proceed(at: now, on: loop)
+    guard let reading, reading.last == nil else { return deadline }
+    if let askAgain = reading.askAgain, now < askAgain { return min(deadline, askAgain) }
+    if reading.askAgain != nil { askForEnd(reading.tag) }
+    self.reading?.askAgain = now + Self.endPatience
+    return min(deadline, now + Self.endPatience)
+  }
 
   package func end(on loop: isolated EventLoop) { client.end(on: loop) }
 
@@ -169,6 +182,10 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
 
   package func read(after sequence: UInt64, tag: UInt64, on loop: isolated EventLoop) {
     reading = Reading(after: sequence, tag: tag)
+    askForEnd(tag)
+  }
+
+  private func askForEnd(_ tag: UInt64) {
     client.publish("$JS.API.STREAM.INFO.\(stream.name)", reply: "\(inbox).e\(tag)", [])
   }
 
@@ -231,7 +248,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
 
   /// The leader of the stream has said how far it goes.
   private func endIsKnown(_ message: NATSMessage, tag: UInt64, on loop: isolated EventLoop) {
-    guard var reading, reading.tag == tag else { return }
+    guard var reading, reading.tag == tag, reading.last == nil else { return }
     guard message.status == nil, let tree = LogRecord.tree(of: message.payload[...]),
       let state = tree.member("state", of: tree.root),
       let first = tree.member("first_seq", of: state).flatMap({ tree.uint64($0) }),
@@ -271,9 +288,9 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   }
 
   private func finish(on loop: isolated EventLoop) {
-    guard let reading else { return }
+    guard let reading, let last = reading.last else { return }
     self.reading = nil
-    owner?.read(.records(reading.records, last: reading.last), tag: reading.tag, on: loop)
+    owner?.read(.records(reading.records, last: last), tag: reading.tag, on: loop)
   }
 
   private func fail(on loop: isolated EventLoop) {

@@ -160,7 +160,7 @@ extension ClusterMember {
     serving = Serving()
     forwarding.begin()
     sink.lead()
-    presence.begin(at: now)
+    presence.lead(at: now)
     // Nothing has ended while nobody decided, and by the clock of the last one who did.
     let silence = leaderHeard ? Int64(now - lastLeaderBeat) : 0
     store.lead(grace: .milliseconds(max(0, silence) + max(0, clockDifference))) {

@@ -41,6 +41,12 @@ struct Presence {
     released = []
   }
 
+  /// From now on this node releases what clients of others held; it has heard the others before.
+  mutating func lead(at now: UInt64) {
+    nextLook = max(now, since + timeout)
+    released = []
+  }
+
   mutating func heard(_ process: UInt64, at now: UInt64) { heard[process] = now }
 
   /// A connection of this process has ended.
@@ -54,6 +60,7 @@ struct Presence {
     nextLook = now + 1000
     guard now >= since + timeout else { return [] }
     heard = heard.filter { now < $0.value + timeout }
+    if let earliest = heard.values.min() { nextLook = min(nextLook, earliest + timeout) }
     let gone = holders.filter { holder in
       let process = holder.number >> Self.shift
       return process != own && heard[process] == nil && !released.contains(holder)

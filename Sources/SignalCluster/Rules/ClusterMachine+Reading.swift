@@ -30,8 +30,9 @@ extension ClusterMachine {
   package func read(_ answer: ReadAnswer, tag: UInt64, at now: UInt64) {
     guard let reading, reading.tag == tag, role != .diverged, role != .stopped else { return }
     switch answer {
-    // It is asked again when its time is over.
-    case .failed: return
+    case .failed:
+      self.reading = nil
+      readAgain = now + times.beat
     case .purged(let first):
       self.reading = nil
       role = .behind
