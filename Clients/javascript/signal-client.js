@@ -10,7 +10,6 @@ export class SignalError extends Error {
     super(problem.detail ?? problem.code)
     this.name = "SignalError"
     Object.assign(this, problem)
-    // refused: nothing was changed. unsent: the server never got it. unknown: it may have been carried out.
     this.outcome = outcome
   }
 }
@@ -21,6 +20,10 @@ const iteratorLimit = 10_000
 
 const same = (a, b) => a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b))
 const error = (code, detail, outcome) => new SignalError({ code, detail }, outcome)
+
+function entry({ value, revision, time, expires }, epoch) {
+  return { value, revision, cursor: `${epoch}.${revision}`, time, expires }
+}
 
 /** A promise that may be left alone: its rejection counts as handled. */
 function quiet(promise) {
@@ -42,7 +45,7 @@ class Listeners extends Set {
   }
 }
 
-/** What a program's function throws is its own error, and must not stop the fold. */
+/** What a program's function throws must not stop the fold. */
 function invoke(fn, ...values) {
   try {
     fn?.(...values)
@@ -55,17 +58,11 @@ function invoke(fn, ...values) {
 function advice(code) {
   if (code === 4008) return "now"
   if (code === 4401) return "token"
-  const isRefusal = code === 1002 || code === 1003 || (code >= 1007 && code <= 1010)
-  const isFinal = code === 1000 || (code >= 3000 && code < 4000) || (code >= 4400 && code < 5000)
-  return isRefusal || isFinal ? "never" : "later"
+  const isFinal = [1000, 1002, 1003, 1007, 1008, 1009, 1010].includes(code)
+  return isFinal || (code >= 3000 && code < 4000) || code >= 4400 ? "never" : "later"
 }
 
-/**
- * One subscription across all connections, and the fold of its events.
- *
- * A snapshot is applied at its `live`, a transaction or a gap at its last event. So what is shown is the state of one
- * revision, and what a lost connection has cut is sent again as a whole.
- */
+/** One subscription across all connections, and the fold of its events (docs/guide/clients.md). */
 class Subscription {
   state = "connecting"
   known = new Map()
@@ -96,7 +93,7 @@ class Subscription {
   turn(state, reason) {
     if (this.state === state || this.state === "ended") return
     this.state = state
-    this.owner.turned?.(state, reason)
+    this.owner.turned(reason)
   }
 
   receive(event, epoch) {
@@ -149,7 +146,7 @@ class Subscription {
     const changes = []
     for (const event of snapshot.values()) {
       const before = this.known.get(event.path)
-      this.#keep(event, epoch)
+      this.known.set(event.path, entry(event, epoch))
       if (!before || !same(before.value, event.value)) changes.push({ ...event, oldValue: before?.value })
     }
     for (const [path, { value }] of isWhole ? this.known : []) {
@@ -164,7 +161,7 @@ class Subscription {
     const changes = []
     for (const event of this.#unit) {
       const before = this.known.get(event.path)
-      if (event.type === "didSet") this.#keep(event, epoch)
+      if (event.type === "didSet") this.known.set(event.path, entry(event, epoch))
       // The end of what was not shown is news only to a filter.
       else if (!this.known.delete(event.path) && (!this.command.where || event.type === "didExit")) continue
       changes.push({ oldValue: before?.value, ...event })
@@ -181,10 +178,6 @@ class Subscription {
       this.#audience = this.#offered
     }
     this.owner.reached?.(revision, epoch)
-  }
-
-  #keep({ path, value, revision, time, expires }, epoch) {
-    this.known.set(path, { value, revision, cursor: `${epoch}.${revision}`, time, expires })
   }
 }
 
@@ -203,10 +196,10 @@ class Feed {
         for (const queue of this.#queues) this.#extend(queue, changes)
         this.notify(this.#listeners, changes)
       },
-      turned: (state, reason) => {
-        if (state === "ended") this.error = reason ?? null
+      turned: (reason) => {
+        this.error = reason ?? null
         if (reason) settle.reject(reason)
-        else if (state !== "stale") settle.resolve()
+        else settle.resolve()
         for (const queue of this.#queues) queue.wake?.()
       },
     })
@@ -258,12 +251,11 @@ class Watch extends Feed {
   get(path) { return this.entry(path)?.value }
   entry(path) { return this.subscription.known.get(path) }
   keys() { return this.subscription.known.keys() }
-  *values() { for (const { value } of this.subscription.known.values()) yield value }
+  *values() { for (const [, value] of this) yield value }
   *entries() { for (const [path, { value }] of this.subscription.known) yield [path, value] }
   [Symbol.iterator]() { return this.entries() }
   forEach(fn) { for (const [path, value] of this) fn(value, path, this) }
 
-  // As Svelte's stores: whoever subscribes is called at once.
   greeting() { return [this, []] }
   notify(listeners, changes) { listeners.call(this, changes) }
   present() { return [...this.subscription.known].map(([path, entry]) => ({ type: "didSet", path, ...entry })) }
@@ -316,7 +308,8 @@ class Property {
     return () => {
       stop()
       if (this.#listeners.size > 0 || !this.#group) return
-      this.#link.leave(this.#group, this)
+      this.#group.members.delete(this.path)
+      if (this.#group.members.size === 0) this.#link.remove(this.#group.subscription)
       this.#group = this.#confirmed = null
       this.#shown = this.value
     }
@@ -330,7 +323,6 @@ class Property {
     return this.#write(undefined, this.#link.client.delete(this.path, options))
   }
 
-  /** Sets what `change` makes of the value, again if somebody else was faster. */
   async update(change) {
     const { client } = this.#link
     let current = this.state === "live" ? this.#known : await client.entry(this.path)
@@ -339,7 +331,7 @@ class Property {
         return await this.set(change(current?.value), current ? { ifMatch: current.cursor } : { ifNoneMatch: "*" })
       } catch (refusal) {
         if (refusal.code !== "precondition_failed" || tries === 100) throw refusal
-        current = refusal.current && { ...refusal.current, cursor: this.#link.cursor(refusal.current.revision) }
+        current = refusal.current && this.#link.entry(refusal.current)
       }
     }
   }
@@ -401,8 +393,8 @@ class Group {
 
   deliver() {}
 
-  turned(state, reason) {
-    if (reason) this.refused([...this.members.values()], reason)
+  turned(reason) {
+    for (const property of reason ? this.members.values() : []) this.refused(property, reason)
   }
 
   reached(revision, epoch) {
@@ -423,13 +415,11 @@ class Client {
   #options
   #socket = null
   #isReady = false
-  #hasBeenReady = false
   #shownState = "connecting"
   #listeners = new Listeners()
   #attempts = 0
   #openedAt
   #heardAt = 0
-  #timer
   #timers = new Set()
   #epoch
   #messageBytes = Infinity
@@ -441,22 +431,17 @@ class Client {
   #properties = new Map()
   #joining = []
   #held = new Map()
-  #onDisconnect = []
   #link = {
     client: this,
     add: (subscription) => this.#add(subscription),
     remove: (subscription) => this.#remove(subscription),
     join: (property) => this.#join(property),
-    leave: (group, { path }) => {
-      group.members.delete(path)
-      if (group.members.size === 0) this.#remove(group.subscription)
-    },
-    cursor: (revision) => this.#cursor(revision),
+    entry: (current) => entry(current, this.#epoch),
   }
 
   constructor(url, options) {
     this.#options = { WebSocket: globalThis.WebSocket, ...defaults, ...options }
-    if (!this.#options.WebSocket) throw new TypeError("there is no global WebSocket here: pass one in the options")
+    if (!this.#options.WebSocket) throw new TypeError("there is no WebSocket: pass one in the options")
     this.#url = new URL(url, globalThis.location?.href)
     this.#url.protocol = this.#url.protocol.replace("http", "ws")
     this.#url.pathname = this.#url.pathname.replace(/(\/events)?\/?$/, "/events")
@@ -468,7 +453,7 @@ class Client {
   get state() {
     if (this.#shownState === "closed") return "closed"
     const isLive = this.#isReady && ![...this.#subscriptions].some(({ state }) => state === "stale")
-    return isLive ? "live" : this.#hasBeenReady ? "stale" : "connecting"
+    return isLive ? "live" : this.#epoch ? "stale" : "connecting"
   }
 
   subscribe(fn) {
@@ -482,11 +467,10 @@ class Client {
   }
 
   watch(match, { mode, maxRate, deadband, values = true, fields = values ? undefined : [], ...members } = {}) {
-    const isPaced = [mode, maxRate, deadband].some((value) => value !== undefined)
     return new Watch(this.#link, {
       ...members,
       match: [match].flat(),
-      delivery: isPaced ? { mode, maxRate, deadband } : undefined,
+      delivery: (mode ?? maxRate ?? deadband) === undefined ? undefined : { mode, maxRate, deadband },
       // Without these an event cannot be folded.
       fields: fields && [...new Set(["path", ...(values ? ["value"] : []), "revision", ...fields])],
     })
@@ -502,8 +486,7 @@ class Client {
 
   async entry(path) {
     try {
-      const { value, revision, time, expires } = await this.request({ type: "get", path })
-      return { value, revision, cursor: this.#cursor(revision), time, expires }
+      return entry(await this.request({ type: "get", path }), this.#epoch)
     } catch (refusal) {
       if (refusal.code === "not_found") return undefined
       throw refusal
@@ -538,21 +521,23 @@ class Client {
   }
 
   onDisconnect(operations) {
-    return quiet(this.request({ type: "onDisconnect", operations }).then(() => { this.#onDisconnect = operations }))
+    const command = { type: "onDisconnect", operations }
+    return quiet(this.request(command).then(() => { this.#hold(command, operations.length > 0) }))
   }
 
   request({ timeout = this.#options.timeout, ...command }) {
+    let timer
     return quiet(new Promise((resolve, reject) => {
-      if (this.#shownState === "closed") return reject(error("closed", "the client is closed", "unsent"))
+      if (this.#shownState === "closed") return reject(this.#closed)
       const pending = { command, text: JSON.stringify(command), resolve, reject }
-      pending.timer = setTimeout(() => {
+      timer = setTimeout(() => {
         this.#waiting.delete(pending)
         this.#sent.delete(pending.id)
         reject(error("timeout", `no reply to ${command.type} in ${timeout} ms`, pending.id ? "unknown" : "unsent"))
       }, timeout)
       if (this.#isReady) this.#transmit(pending)
       else this.#waiting.add(pending)
-    }))
+    }).finally(() => clearTimeout(timer)))
   }
 
   close() {
@@ -597,7 +582,7 @@ class Client {
         else this.#receive(message)
       }
     }
-    // In node 20 no close follows where none was open; elsewhere it says no more.
+    // In node 20 no close follows where none was open.
     socket.onerror = () => { if (isCurrent() && !isOpen) this.#lost(1006) }
     socket.onclose = ({ code, reason }) => { if (isCurrent()) this.#lost(code, reason) }
   }
@@ -649,8 +634,7 @@ class Client {
     this.#epoch = epoch
     this.#messageBytes = limits.messageBytes
     this.#openedAt = Date.now()
-    this.#isReady = this.#hasBeenReady = true
-    if (this.#onDisconnect.length > 0) this.#repeat({ type: "onDisconnect", operations: this.#onDisconnect })
+    this.#isReady = true
     for (const command of this.#held.values()) this.#repeat(command)
     for (const subscription of this.#subscriptions) this.#request(subscription)
     for (const pending of this.#waiting) this.#transmit(pending)
@@ -662,12 +646,12 @@ class Client {
   #listenForSilence(isAsked) {
     const isLast = isAsked || !this.#isReady
     const since = Date.now()
-    this.#timer = setTimeout(() => {
+    this.#later(isLast ? this.#options.timeout : this.#options.silence, () => {
       if (this.#heardAt >= since) return this.#listenForSilence()
       if (isLast) return this.#abandon(1006)
       this.#repeat({ type: "ping" })
       this.#listenForSilence(true)
-    }, isLast ? this.#options.timeout : this.#options.silence)
+    })
   }
 
   #abandon(code, reason) {
@@ -682,16 +666,16 @@ class Client {
     let what = advice(code)
     if (what === "token" && !this.#isRenewable) what = "never"
     if (what === "never") {
-      const problem = { code: "closed", detail: `closed with ${code} ${reason ?? ""}`, closeCode: code }
-      return this.#end(reason instanceof Error ? reason : new SignalError(problem))
+      const detail = `closed with ${code} ${reason ?? ""}`
+      return this.#end(reason instanceof Error ? reason : new SignalError({ code: "closed", detail, closeCode: code }))
     }
     if (wasReady && Date.now() - this.#openedAt > 5000) this.#attempts = 0
     const { minDelay, maxDelay } = this.#options
     const delay = Math.min(maxDelay, minDelay * 2 ** this.#attempts) * (0.5 + Math.random() / 2)
     const isNow = !this.#attempts++ && (what === "now" || (what === "token" && wasReady))
     const named = code === 4029 ? 1000 * /\d+/.exec(reason) : 0
-    this.#timer = setTimeout(this.#reconnect, isNow ? 0 : Math.max(delay, Math.min(named, 3600000)))
-    if (!this.#hasBeenReady && code === 1006) this.#askWhy()
+    this.#later(isNow ? 0 : Math.max(delay, Math.min(named, 3600000)), this.#reconnect)
+    if (!this.#epoch && code === 1006) this.#askWhy()
     this.#turn()
   }
 
@@ -701,28 +685,25 @@ class Client {
       const answer = await fetch(this.#url.href.replace("ws", "http"), { method: "POST" })
       const problem = await answer.json()
       const isServed = [401, 405, 429].includes(answer.status) || answer.status >= 500
-      if (problem.code && !isServed && !this.#hasBeenReady) this.#end(new SignalError(problem, "refused"))
+      if (problem.code && !isServed && !this.#epoch) this.#end(new SignalError(problem, "refused"))
     } catch {
-      // Nobody there, or an answer that the page may not read: try again.
+      // Nobody there, or nothing that the page may read: try again.
     }
   }
 
   #reconnect = () => {
-    if (this.#socket || this.#shownState === "closed") return
-    clearTimeout(this.#timer)
-    this.#open()
+    if (!this.#socket && this.#shownState !== "closed") this.#open()
   }
 
   #disconnect() {
-    for (const timer of [this.#timer, ...this.#timers]) clearTimeout(timer)
+    for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
     this.#socket = null
     this.#isReady = false
     this.#byId.clear()
     const sent = [...this.#sent.values()]
     this.#sent.clear()
-    for (const { command, reject, timer } of sent) {
-      clearTimeout(timer)
+    for (const { command, reject } of sent) {
       reject(error("disconnected", `the connection ended before the reply to ${command.type}`, "unknown"))
     }
     for (const subscription of this.#subscriptions) if (subscription.state === "live") subscription.turn("stale")
@@ -733,10 +714,7 @@ class Client {
     this.error = reason
     this.#disconnect()
     globalThis.removeEventListener?.("online", this.#reconnect)
-    for (const { reject, timer } of this.#waiting) {
-      clearTimeout(timer)
-      reject(error("closed", reason?.message ?? "the client is closed", "unsent"))
-    }
+    for (const { reject } of this.#waiting) reject(this.#closed)
     this.#waiting.clear()
     for (const subscription of this.#subscriptions) subscription.turn("ended", reason)
     this.#subscriptions.clear()
@@ -744,15 +722,12 @@ class Client {
     this.#listeners.call("closed")
   }
 
-  #turn() {
-    const { state } = this
-    if (state === this.#shownState) return
-    this.#shownState = state
-    this.#listeners.call(state)
-  }
+  get #closed() { return error("closed", this.error?.message ?? "the client is closed", "unsent") }
 
-  #cursor(revision) {
-    return `${this.#epoch}.${revision}`
+  #turn() {
+    if (this.state === this.#shownState) return
+    this.#shownState = this.state
+    this.#listeners.call(this.state)
   }
 
   #transmit(pending) {
@@ -760,13 +735,18 @@ class Client {
     const limit = this.#messageBytes
     // The server would end the connection over it.
     if (text.length * 3 > limit && new TextEncoder().encode(text).length > limit) {
-      clearTimeout(pending.timer)
       return pending.reject(error("body_too_large", `the server takes ${limit} bytes`, "unsent"))
     }
     pending.id = this.#nextId
     this.#nextId += 1
     this.#sent.set(pending.id, pending)
     this.#socket.send(text)
+  }
+
+  /** For each new connection, until another command of its path succeeds; `onDisconnect` has none. */
+  #hold(command, isKept) {
+    this.#held.delete(command.path)
+    if (isKept) this.#held.set(command.path, command)
   }
 
   #repeat(command) {
@@ -779,7 +759,6 @@ class Client {
     const subscription = this.#byId.get(message.subscription)
     if (pending) {
       this.#sent.delete(message.id)
-      clearTimeout(pending.timer)
       if (message.type === "ok") pending.resolve(message)
       else pending.reject(new SignalError(message.error, "refused"))
     } else if (message.type === "authExpires") {
@@ -797,14 +776,13 @@ class Client {
   #write(command, isKept = false) {
     return quiet(this.request(command).then(({ revision, changed, expires }) => {
       // A refused one changes nothing.
-      for (const { path } of command.path ? [command] : command.operations) this.#held.delete(path)
-      if (isKept) this.#held.set(command.path, command)
-      return { cursor: this.#cursor(revision), changed, expires }
+      for (const write of command.path ? [command] : command.operations) this.#hold(write, write === command && isKept)
+      return { cursor: `${this.#epoch}.${revision}`, changed, expires }
     }))
   }
 
   #add(subscription) {
-    if (this.#shownState === "closed") return subscription.turn("ended", error("closed", "the client is closed"))
+    if (this.#shownState === "closed") return subscription.turn("ended", this.#closed)
     this.#subscriptions.add(subscription)
     if (this.#isReady) this.#request(subscription)
   }
@@ -855,11 +833,10 @@ class Client {
   }
 
   #gather(properties) {
-    const group = new Group(properties, (members, reason) => {
-      if (this.#shownState !== "closed" && properties.length > 1) {
-        // One of them is at fault, and the others shall not suffer.
-        for (const property of members) this.#gather([property])
-      } else for (const property of members) property.refused(reason)
+    const group = new Group(properties, (property, reason) => {
+      if (this.#shownState === "closed" || properties.length === 1) property.refused(reason)
+      // One of them is at fault, and the others shall not suffer.
+      else this.#gather([property])
     })
     this.#add(group.subscription)
   }
