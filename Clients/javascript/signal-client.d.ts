@@ -51,7 +51,10 @@ export interface SetOptions extends Condition, Timing {
   always?: boolean
   /** A time to live, such as `60s`. */
   ttl?: string
-  /** The property goes when the client goes (§3.6). Without a condition it is set again on each new connection. */
+  /**
+   * The property goes when the client goes (§3.6). A set and a merge patch without a condition are made again on each new
+   * connection, as they were; a JSON Patch is not.
+   */
   hold?: boolean
 }
 
@@ -75,6 +78,7 @@ export interface Entry<Value = any> {
   expires?: string
 }
 
+/** What one holds is set again on each new connection, unless an operation of the transaction has a condition. */
 export type Operation =
   | ({ op: "set"; path: string; value: JSONValue; always?: boolean; ttl?: string; hold?: boolean } & Condition)
   | ({ op: "delete"; path: string } & Condition)

@@ -494,10 +494,7 @@ class Client {
   }
 
   set(path, value, options) {
-    const command = { ...options, type: "set", path, value }
-    const { hold, if: condition, ifMatch, ifNoneMatch } = command
-    // One with a condition may be another's when a new connection begins.
-    return this.#write(command, hold && !condition && !ifMatch && !ifNoneMatch)
+    return this.#write({ ...options, type: "set", path, value })
   }
 
   delete(path, options) {
@@ -750,7 +747,12 @@ class Client {
   }
 
   #repeat(command) {
-    const reject = (refusal) => { if (refusal.outcome === "refused") invoke(this.#options.onError, refusal) }
+    const reject = (refusal) => {
+      if (refusal.outcome !== "refused") return
+      invoke(this.#options.onError, refusal)
+      const again = () => { if (this.#held.get(command.path) === command) this.#repeat(command) }
+      if (refusal.temporary) this.#later(this.#options.timeout, again)
+    }
     this.#transmit({ command, resolve() {}, reject })
   }
 
@@ -773,10 +775,12 @@ class Client {
     }
   }
 
-  #write(command, isKept = false) {
+  #write(command) {
     return quiet(this.request(command).then(({ revision, changed, expires }) => {
-      // A refused one changes nothing.
-      for (const write of command.path ? [command] : command.operations) this.#hold(write, write === command && isKept)
+      const writes = command.path ? [command] : command.operations.map(({ op, ...write }) => ({ ...write, type: op }))
+      // Under a condition it may be another's when a new connection begins; a JSON Patch may not fit any more.
+      const isKept = !writes.some((write) => write.if || write.ifMatch || write.ifNoneMatch || write.operations)
+      for (const write of writes) this.#hold({ ...write, timeout: undefined }, isKept && write.hold)
       return { cursor: `${this.#epoch}.${revision}`, changed, expires }
     }))
   }

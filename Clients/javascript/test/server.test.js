@@ -211,6 +211,34 @@ test("presence", { skip }, async () => {
   await until(isGone, () => JSON.stringify([...watch]))
 })
 
+test("what merge patches and transactions hold is there again", { skip }, async (t) => {
+  const proxy = new Proxy(server)
+  const other = connect(await proxy.listen(), { minDelay: 50, maxDelay: 100 })
+  t.after(() => {
+    other.close()
+    proxy.close()
+  })
+  await other.patch("h/merge", { on: true }, { hold: true, timeout: 5000 })
+  await other.set("h/patch", [1])
+  await other.patch("h/patch", [{ op: "add", path: "/-", value: 2 }], { hold: true })
+  const set = (path, more) => ({ op: "set", path, value: 1, hold: true, ...more })
+  await other.transaction([set("h/one"), set("h/two", { always: true }), set("h/stays", { hold: false })])
+  await other.transaction([set("h/lock", { ifNoneMatch: "*" }), set("h/locked")])
+  const before = { "h/lock": 1, "h/locked": 1, "h/patch": [1, 2] }
+  const after = { "h/merge": { on: true }, "h/one": 1, "h/stays": 1, "h/two": 1 }
+  assert.deepEqual(await server.values("h/*"), { ...before, ...after })
+  const kinds = []
+  const watch = client.watch("h/merge")
+  await watch.ready
+  watch.subscribe((_, changes) => kinds.push(...changes.map(({ type }) => type)))
+  proxy.cut()
+  await until(() => kinds.length === 2, () => kinds.join())
+  assert.deepEqual(kinds, ["didExpire", "didSet"])
+  // Answered behind what is held.
+  await other.get("h")
+  assert.deepEqual(await server.values("h/*"), after)
+})
+
 test("a store of Svelte, and the same value until it changes", { skip }, async () => {
   const property = client.property("ui/x")
   const values = []

@@ -6,7 +6,7 @@ import contextlib
 import subprocess
 
 import pytest
-from real_server import Server
+from real_server import Proxy, Server
 from support import BINARY, needs_server, until
 
 from signal_client import SignalError, connect
@@ -169,6 +169,35 @@ async def test_presence(server, client):
         await ann.on_disconnect([{"op": "set", "path": "presence/last", "value": "ann"}])
         await until(lambda: "presence/ann" in watch)
     await until(lambda: dict(watch.items()) == {"presence/last": "ann"})
+
+
+@running
+async def test_held_by_merge_patches_and_transactions(server, client):
+    proxy = Proxy(server)
+    url = await proxy.listen()
+    try:
+        async with connect(url, min_delay=0.05, max_delay=0.1) as other:
+            await other.patch("h/merge", {"on": True}, hold=True, timeout=5)
+            await other.set("h/patch", [1])
+            await other.patch("h/patch", [{"op": "add", "path": "/-", "value": 2}], hold=True)
+            held = {"op": "set", "value": 1, "hold": True}
+            stays = {"op": "set", "path": "h/stays", "value": 1}
+            await other.transaction([held | {"path": "h/one"}, held | {"path": "h/two", "always": True}, stays])
+            await other.transaction([held | {"path": "h/lock", "ifNoneMatch": "*"}, held | {"path": "h/locked"}])
+            before = {"h/lock": 1, "h/locked": 1, "h/patch": [1, 2]}
+            after = {"h/merge": {"on": True}, "h/one": 1, "h/stays": 1, "h/two": 1}
+            assert server.values("h/*") == before | after
+            async with client.watch("h/merge") as watch:
+                kinds = []
+                watch.subscribe(lambda _, changes: kinds.extend(change.type for change in changes))
+                proxy.cut()
+                await until(lambda: len(kinds) == 2, lambda: kinds)
+                assert kinds == ["didExpire", "didSet"]
+            # Answered behind what is held.
+            await other.get("h")
+            assert server.values("h/*") == after
+    finally:
+        await proxy.close()
 
 
 @running

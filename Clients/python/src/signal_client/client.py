@@ -90,8 +90,8 @@ class Client:
         self._by_id: dict[int, Subscription] = {}
         self._properties: WeakValueDictionary[str, Property] = WeakValueDictionary()
         self._joining: dict[Property, None] = {}
-        self._held: dict[str, dict[str, Any]] = {}
-        self._on_disconnect: Sequence[Mapping[str, Any]] = ()
+        # By path; what is to be done at the end of a connection has none.
+        self._held: dict[str | None, Mapping[str, Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Client:
@@ -197,7 +197,8 @@ class Client:
         """Sets a property (§2.1, §3.4).
 
         With `hold` it goes when the client goes: it is set again on each new connection, unless there is a condition,
-        because then it may be another's by that time.
+        because then it may be another's by that time. So is a merge patch, and what a transaction without a condition
+        holds; a JSON Patch is not.
         """
         options = {"if_match": if_match, "if_none_match": if_none_match, "if_": if_, "always": always, "ttl": ttl,
                    "hold": hold, "sync": sync, "timeout": timeout}
@@ -237,8 +238,9 @@ class Client:
 
     async def on_disconnect(self, operations: Sequence[Mapping[str, Any]]) -> None:
         """What the server does when the connection ends (§3.6); registered again on each new one, until replaced."""
-        await self.request({"type": "onDisconnect", "operations": list(operations)})
-        self._on_disconnect = list(operations)
+        command = {"type": "onDisconnect", "operations": list(operations)}
+        await self.request(command)
+        self._hold(command, is_kept=len(operations) > 0)
 
     async def request(self, command: Mapping[str, Any], *, timeout: float | None = None) -> Mapping[str, Any]:
         """Any command of §3, without its id; its reply."""
@@ -250,9 +252,7 @@ class Client:
         self, path: str, value: Any, options: Mapping[str, Any],
         settle: Callable[[Written | Exception], None] | None = None,
     ) -> Written:
-        command = {"type": "set", "path": path, "value": value}
-        is_kept = options.get("hold") and not any(options.get(name) for name in ("if_match", "if_none_match", "if_"))
-        return await self._write(command, options, settle, is_kept=bool(is_kept))
+        return await self._write({"type": "set", "path": path, "value": value}, options, settle)
 
     async def _delete(
         self, path: str, options: Mapping[str, Any], settle: Callable[[Written | Exception], None] | None = None,
@@ -261,17 +261,18 @@ class Client:
 
     async def _write(
         self, command: Mapping[str, Any], options: Mapping[str, Any],
-        settle: Callable[[Written | Exception], None] | None = None, *, is_kept: bool = False,
+        settle: Callable[[Written | Exception], None] | None = None,
     ) -> Written:
         """`settle` is called as the reply comes, before the events behind it."""
         future: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
+        sent = {**command, **_wire(options)}
 
         def resolve(reply: Mapping[str, Any]) -> None:
             # One that is refused changes nothing here either.
-            for operation in [command] if "path" in command else command["operations"]:
-                self._held.pop(operation["path"], None)
-            if is_kept:
-                self._held[command["path"]] = {**command, **_wire(options)}
+            writes = [sent] if "path" in sent else [_command(operation) for operation in sent["operations"]]
+            is_kept = not any(map(_is_conditional, writes))
+            for write in writes:
+                self._hold(write, is_kept=is_kept and bool(write.get("hold")))
             written = Written(self._cursor(reply["revision"]), reply["changed"], reply.get("expires"))
             if settle:
                 settle(written)
@@ -283,7 +284,7 @@ class Client:
             _reject(future, error)
 
         try:
-            self._submit({**command, **_wire(options)}, options.get("timeout"), resolve, reject)
+            self._submit(sent, options.get("timeout"), resolve, reject)
         except (TypeError, ValueError) as error:
             # The value is none that JSON can hold.
             if settle:
@@ -473,8 +474,6 @@ class Client:
         self._message_bytes = hello["limits"]["messageBytes"]
         self._opened_at = time.monotonic()
         self._is_ready = self._has_been_ready = True
-        if self._on_disconnect:
-            self._repeat({"type": "onDisconnect", "operations": self._on_disconnect})
         for command in self._held.values():
             self._repeat(command)
         for subscription in list(self._subscriptions):
@@ -564,12 +563,24 @@ class Client:
         assert self._outgoing
         self._outgoing.put_nowait(text)
 
+    def _hold(self, command: Mapping[str, Any], *, is_kept: bool) -> None:
+        """Keeps a command for each new connection, until another one of its path succeeds."""
+        self._held.pop(command.get("path"), None)
+        if is_kept:
+            self._held[command.get("path")] = command
+
     def _repeat(self, command: Mapping[str, Any]) -> None:
         """Sends what nobody waits for."""
 
         def reject(error: Exception) -> None:
             if isinstance(error, SignalError) and error.outcome == "refused":
                 self._report(error)
+                if error.is_temporary:
+                    asyncio.get_running_loop().call_later(self._timeout, again, self._outgoing)
+
+        def again(outgoing: asyncio.Queue[str] | None) -> None:
+            if outgoing and outgoing is self._outgoing and self._held.get(command.get("path")) is command:
+                self._repeat(command)
 
         self._transmit(Pending(command["type"], _text(command), lambda _: None, reject))
 
@@ -686,6 +697,17 @@ def _wire(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a command as its members."""
     return {_WIRE_NAMES.get(name, name): value
             for name, value in options.items() if value is not None and name != "timeout"}
+
+
+def _command(operation: Mapping[str, Any]) -> dict[str, Any]:
+    """An operation of a transaction as the command that does the same."""
+    members = {name: value for name, value in operation.items() if name != "op"}
+    return {**members, "type": operation["op"]}
+
+
+def _is_conditional(write: Mapping[str, Any]) -> bool:
+    """Whether it may be another's when a new connection begins; a JSON Patch may not fit any more."""
+    return any(write.get(name) for name in ("ifMatch", "ifNoneMatch", "if", "operations"))
 
 
 def _text(command: Mapping[str, Any]) -> str:
