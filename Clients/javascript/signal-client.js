@@ -68,6 +68,7 @@ class Subscription {
   known = new Map()
   leftOut = 0
   resets = 0
+  #taken = 0
   #cursor
   #audience
   #offered
@@ -79,10 +80,13 @@ class Subscription {
     this.owner = owner
   }
 
+  /** Nothing, when it has had all it wanted and only its `end` was lost. */
   begin() {
     this.#unit = []
     this.#snapshot = null
-    return { ...this.command, type: "subscribe", since: this.#cursor, audience: this.#cursor && this.#audience }
+    const take = this.command.take && this.command.take - this.#taken
+    if (take === 0 && this.#taken) return
+    return { ...this.command, type: "subscribe", take, since: this.#cursor, audience: this.#cursor && this.#audience }
   }
 
   granted({ audience, recovered }) {
@@ -143,6 +147,7 @@ class Subscription {
     const snapshot = this.#snapshot
     if (!snapshot) return
     this.#snapshot = null
+    this.#taken += snapshot.size
     const changes = []
     for (const event of snapshot.values()) {
       const before = this.known.get(event.path)
@@ -158,6 +163,7 @@ class Subscription {
   }
 
   #finish(revision, epoch) {
+    this.#taken += this.#unit.length
     const changes = []
     for (const event of this.#unit) {
       const before = this.known.get(event.path)
@@ -792,8 +798,10 @@ class Client {
   }
 
   #request(subscription) {
+    const command = subscription.begin()
+    if (!command) return this.#remove(subscription)
     this.#transmit({
-      command: subscription.begin(),
+      command,
       resolve: (reply) => {
         if (!this.#subscriptions.has(subscription)) return this.#unsubscribe(reply)
         this.#byId.set(reply.subscription, subscription)

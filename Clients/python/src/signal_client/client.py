@@ -616,6 +616,11 @@ class Client:
             self._request(subscription)
 
     def _request(self, subscription: Subscription) -> None:
+        command = subscription.begin()
+        if command is None:
+            self._remove(subscription)
+            return
+
         def resolve(reply: Mapping[str, Any]) -> None:
             if subscription in self._subscriptions:
                 self._by_id[reply["subscription"]] = subscription
@@ -639,7 +644,7 @@ class Client:
             if outgoing and outgoing is self._outgoing and subscription in self._subscriptions:
                 self._request(subscription)
 
-        self._transmit(Pending("subscribe", _text(subscription.begin()), resolve, reject))
+        self._transmit(Pending("subscribe", _text(command), resolve, reject))
 
     def _unsubscribe(self, identifier: int) -> None:
         self._repeat({"type": "unsubscribe", "subscription": identifier})

@@ -117,6 +117,8 @@ class Subscription:
         self.state: FeedState = "connecting"
         self.known: dict[str, Entry] = {}
         self.left_out = 0
+        # Events that have been applied, for `take`.
+        self._taken = 0
         self._cursor: str | None = None
         # The audience goes with the cursor: what is offered counts from the end of the snapshot on.
         self._audience: str | None = None
@@ -124,11 +126,15 @@ class Subscription:
         self._snapshot: dict[str, Event] | None = None
         self._unit: list[Event] = []
 
-    def begin(self) -> dict[str, Any]:
-        """The command for a new connection."""
+    def begin(self) -> dict[str, Any] | None:
+        """The command for a new connection; None when it has had all it wanted, and only its `end` was lost."""
         self._unit = []
         self._snapshot = None
         command = {"type": "subscribe", **self.command}
+        if self._taken > 0 and "take" in command:
+            command["take"] -= self._taken
+            if command["take"] == 0:
+                return None
         if self._cursor is not None:
             command["since"] = self._cursor
             if self._audience is not None:
@@ -179,6 +185,7 @@ class Subscription:
         snapshot, self._snapshot = self._snapshot, None
         if snapshot is None:
             return
+        self._taken += len(snapshot)
         changes: list[Event] = []
         for path, event in snapshot.items():
             before = self.known.get(path)
@@ -196,6 +203,7 @@ class Subscription:
 
     def _finish(self, revision: int | None, epoch: str) -> None:
         unit, self._unit = self._unit, []
+        self._taken += len(unit)
         changes: list[Event] = []
         for event in unit:
             before = self.known.get(event["path"])
