@@ -204,8 +204,9 @@ class Feed {
       },
       turned: (reason) => {
         this.error = reason ?? null
-        if (reason) settle.reject(reason)
-        else settle.resolve()
+        // Null is the end that this side has asked for.
+        if (reason === undefined) settle.resolve()
+        else settle.reject(reason ?? error("closed", "it ended before it was live"))
         for (const queue of this.#queues) queue.wake?.()
       },
     })
@@ -716,12 +717,12 @@ class Client {
     if (this.#shownState === "closed") return
     this.error = reason
     this.#disconnect()
+    this.#shownState = "closed"
     globalThis.removeEventListener?.("online", this.#reconnect)
     for (const { reject } of this.#waiting) reject(this.#closed)
     this.#waiting.clear()
     for (const subscription of this.#subscriptions) subscription.turn("ended", reason)
     this.#subscriptions.clear()
-    this.#shownState = "closed"
     this.#listeners.call("closed")
   }
 
@@ -792,7 +793,7 @@ class Client {
   }
 
   #add(subscription) {
-    if (this.#shownState === "closed") return subscription.turn("ended", this.#closed)
+    if (this.#shownState === "closed") return subscription.turn("ended", this.error ?? this.#closed)
     this.#subscriptions.add(subscription)
     if (this.#isReady) this.#request(subscription)
   }
@@ -827,7 +828,7 @@ class Client {
 
   #remove(subscription) {
     if (!this.#subscriptions.delete(subscription)) return
-    subscription.turn("ended")
+    subscription.turn("ended", null)
     for (const [id, other] of this.#byId) {
       if (other !== subscription) continue
       this.#byId.delete(id)

@@ -239,6 +239,46 @@ test("what merge patches and transactions hold is there again", { skip }, async 
   assert.deepEqual(await server.values("h/*"), after)
 })
 
+test("a client that is closed for good", { skip }, async () => {
+  const other = connect(server.url)
+  const paths = ["closed/a", "closed/b"]
+  await Promise.all(paths.map((path) => other.set(path, 1)))
+  const seen = []
+  const properties = paths.map((path) => other.property(path))
+  for (const property of properties) property.subscribe((value) => seen.push(value))
+  const watch = other.watch("closed/*")
+  await watch.ready
+  await until(() => properties.every(({ state }) => state === "live"), () => `${seen}`)
+  const { connections } = await server.request("GET", "/server/connections")
+  const { id } = connections.find(({ subscriptions }) => subscriptions?.some(({ match }) => match?.includes("closed/*")))
+  await server.request("DELETE", `/server/connections/${id}`)
+  await until(() => other.state === "closed", () => other.state)
+  await new Promise(setImmediate)
+  assert.deepEqual(seen, [undefined, undefined, 1, 1])
+  for (const { state, error } of [...properties, watch]) assert.deepEqual([state, error], ["ended", other.error])
+  assert.deepEqual([properties.map(({ value }) => value), [...watch.values()]], [[1, 1], [1, 1]])
+  await assert.rejects(other.watch("**").ready, other.error)
+  await assert.rejects(async () => { for await (const _ of other.watch("**")); }, other.error)
+  await assert.rejects(other.get("a"), { code: "closed", message: other.error.message })
+  const late = other.property("closed/c")
+  late.subscribe(() => {})
+  await until(() => late.state === "ended", () => late.state)
+  assert.equal(late.error, other.error)
+})
+
+test("a watch that ends before it is live is never ready", { skip }, async () => {
+  const other = connect(server.url)
+  const cancelled = other.watch("**")
+  cancelled.cancel()
+  const closed = other.watch("**")
+  other.close()
+  for (const watch of [cancelled, closed, other.watch("**")]) {
+    await assert.rejects(watch.ready, { code: "closed" })
+    assert.equal(watch.state, "ended")
+  }
+  assert.deepEqual([cancelled.error, closed.error], [null, null])
+})
+
 test("a store of Svelte, and the same value until it changes", { skip }, async () => {
   const property = client.property("ui/x")
   const values = []

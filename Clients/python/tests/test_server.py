@@ -201,6 +201,49 @@ async def test_held_by_merge_patches_and_transactions(server, client):
 
 
 @running
+async def test_a_client_that_is_closed_for_good(server, client):
+    async with connect(server.url) as other:
+        seen = []
+        members = [other.property(path) for path in ("closed/a", "closed/b")]
+        for member in members:
+            await other.set(member.path, 1)
+        for member in members:
+            member.subscribe(seen.append)
+        await until(lambda: all(member.state == "live" for member in members))
+        values = aiter(members[0])
+        assert await anext(values) == 1
+        async with other.watch("closed/*"):
+            connections = server.request("GET", "/server/connections")["connections"]
+            identifier = next(one["id"] for one in connections for each in one.get("subscriptions", [])
+                              if "closed/*" in each.get("match", []))
+            server.request("DELETE", f"/server/connections/{identifier}")
+            await until(lambda: other.state == "closed")
+        assert seen == [None, None, 1, 1] and [member.value for member in members] == [1, 1]
+        assert [member.error for member in members] == [other.error] * 2
+        reading = [anext(values), anext(aiter(other.property("closed/c"))), anext(aiter(other.watch("**"))),
+                   other.watch("**").ready(), other.watch("**").__aenter__()]
+        for each in reading:
+            with pytest.raises(SignalError) as error:
+                await asyncio.wait_for(each, 5)
+            assert error.value is other.error and error.value.close_code == 4800
+        with pytest.raises(SignalError, match="4800"):
+            await other.get("a")
+
+
+@running
+async def test_a_watch_that_ends_before_it_is_live_is_never_ready(server, client):
+    cancelled = client.watch("**")
+    cancelled.cancel()
+    closed = client.watch("**")
+    await client.close()
+    for watch in (cancelled, closed, client.watch("**")):
+        with pytest.raises(SignalError) as error:
+            await watch.ready()
+        assert error.value.code == "closed" and watch.state == "ended"
+    assert cancelled.error is None and closed.error is None
+
+
+@running
 async def test_limits_and_ends(server, client):
     with pytest.raises(SignalError) as error:
         await client.set("a", "x" * 2_000_000)

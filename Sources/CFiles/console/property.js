@@ -76,6 +76,8 @@ export class PropertyPane {
       if (!watch.entry(path)) this.#render()
       if (!this.#stopped.signal.aborted) this.#stop = poll(5000, () => this.#count())
     }, (problem) => {
+      // It was cancelled here.
+      if (!watch.error) return
       if (path === this.path) replace(this.value, h("p.problem", problem.message))
       else complain(problem)
     })

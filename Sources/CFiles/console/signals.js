@@ -58,7 +58,8 @@ export default class SignalsView {
       this.#show()
     })
     feed.ready.catch((problem) => {
-      if (feed === this.#feed) this.problem.textContent = problem.message
+      // Without an error it was cancelled here.
+      if (feed === this.#feed && feed.error) this.problem.textContent = problem.message
     })
   }
 

@@ -298,7 +298,7 @@ class Client:
     ) -> None:
         pending = Pending(command["type"], _text(command), resolve, reject)
         if self._shown_state == "closed":
-            reject(failure("closed", "the client is closed", "unsent"))
+            reject(self._closed())
             return
         seconds = self._timeout if timeout is None else timeout
         pending.timer = asyncio.get_running_loop().call_later(seconds, self._expire, pending, seconds)
@@ -525,11 +525,14 @@ class Client:
         waiting, self._waiting = self._waiting, {}
         for pending in waiting:
             pending.stop()
-            pending.reject(failure("closed", str(reason) if reason else "the client is closed", "unsent"))
+            pending.reject(self._closed())
         subscriptions, self._subscriptions = self._subscriptions, {}
         for subscription in subscriptions:
             subscription.turn("ended", reason)
         self._listeners.call("closed")
+
+    def _closed(self) -> SignalError:
+        return failure("closed", str(self.error or "the client is closed"), "unsent")
 
     def _turn(self) -> None:
         state = self.state
@@ -609,7 +612,7 @@ class Client:
 
     def _add(self, subscription: Subscription) -> None:
         if self._shown_state == "closed":
-            subscription.state = "ended"
+            subscription.turn("ended", self.error or self._closed())
             return
         self._subscriptions[subscription] = None
         if self._is_ready:

@@ -117,13 +117,15 @@ class Feed(Generic[Item]):
         return self._subscription.state
 
     async def ready(self) -> None:
-        """Waits until it is live, or has had all it wanted; raises when it is refused."""
+        """Waits until it is live, or has had all it wanted; raises when it is refused, or ends before."""
         while self.state in ("connecting", "stale"):
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
             await future
         if self.error:
             raise self.error
+        if not self._subscription.was_ready:
+            raise failure("closed", "it ended before it was live")
 
     def cancel(self) -> None:
         """Ends it; what it has shown stays."""

@@ -117,6 +117,8 @@ class Subscription:
         self.state: FeedState = "connecting"
         self.known: dict[str, Entry] = {}
         self.left_out = 0
+        # Whether it was live, or has had all it wanted.
+        self.was_ready = False
         # Events that have been applied, for `take`.
         self._taken = 0
         self._cursor: str | None = None
@@ -170,6 +172,7 @@ class Subscription:
             case "live":
                 self._replace(epoch, is_whole=True)
                 self._reach(event["revision"], epoch)
+                self.was_ready = True
                 self.turn("live")
             case "bookmark":
                 self._reach(event["revision"], epoch)
@@ -178,6 +181,7 @@ class Subscription:
             case "end":
                 self._replace(epoch, is_whole=False)
                 self._finish(event.get("revision"), epoch)
+                self.was_ready = True
                 self.turn("ended")
 
     def _replace(self, epoch: str, *, is_whole: bool) -> None:
