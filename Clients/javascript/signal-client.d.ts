@@ -202,6 +202,7 @@ export interface Client {
   listen<Value = any>(match: string | string[], options?: { where?: string; initial?: boolean }): Listener<Value>
   get<Value = any>(path: string): Promise<Value | undefined>
   entry<Value = any>(path: string): Promise<Entry<Value> | undefined>
+  /** A number that JSON does not have, such as NaN, is a TypeError, here and in all that is sent. */
   set(path: string, value: JSONValue, options?: SetOptions): Promise<Written>
   delete(path: string, options?: WriteOptions): Promise<Written>
   /** An array is a JSON Patch (RFC 6902), anything else a merge patch (RFC 7396). */

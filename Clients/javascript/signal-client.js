@@ -21,6 +21,12 @@ const iteratorLimit = 10_000
 const same = (a, b) => a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b))
 const error = (code, detail, outcome) => new SignalError({ code, detail }, outcome)
 
+/** Without it NaN and the infinities would be sent as null. */
+function strict(_, value) {
+  if (typeof value !== "number" || isFinite(value)) return value
+  throw new TypeError(`there is no ${value} in JSON`)
+}
+
 function entry({ value, revision, time, expires }, epoch) {
   return { value, revision, cursor: `${epoch}.${revision}`, time, expires }
 }
@@ -533,7 +539,7 @@ class Client {
     let timer
     return quiet(new Promise((resolve, reject) => {
       if (this.#shownState === "closed") return reject(this.#closed)
-      const pending = { command, text: JSON.stringify(command), resolve, reject }
+      const pending = { command, text: JSON.stringify(command, strict), resolve, reject }
       timer = setTimeout(() => {
         this.#waiting.delete(pending)
         this.#sent.delete(pending.id)
