@@ -243,6 +243,41 @@ async def test_a_watch_that_ends_before_it_is_live_is_never_ready(server, client
     assert cancelled.error is None and closed.error is None
 
 
+def test_a_client_that_was_not_begun():
+    async def asynchronous():
+        client = connect("http://127.0.0.1:1")
+        for use in (lambda: client.watch("**"), lambda: client.property("a").subscribe(print)):
+            with pytest.raises(RuntimeError, match="async with"):
+                use()
+        with pytest.raises(RuntimeError, match="async with"):
+            await client.get("a")
+        await client.close()
+        with pytest.raises(SignalError, match="closed"):
+            await client.get("a")
+
+    asyncio.run(asyncio.wait_for(asynchronous(), 5))
+    client = connect_sync("http://127.0.0.1:1")
+    for use in (lambda: client.get("a"), lambda: client.watch("**"), lambda: client.listen("**")):
+        with pytest.raises(RuntimeError, match="with connect"):
+            use()
+    client.close()
+    with pytest.raises(SignalError, match="closed"):
+        client.get("a")
+
+
+@running
+async def test_functions_that_are_async_are_refused(server, client):
+    async def called(*_):
+        pass
+
+    watch, listener, member = client.watch("**"), client.listen("**"), client.property("a")
+    for subscribe in (client.subscribe, watch.subscribe, listener.subscribe, member.subscribe):
+        with pytest.raises(TypeError, match="async"):
+            subscribe(called)
+    with pytest.raises(TypeError, match="async"):
+        connect(server.url, on_error=called)
+
+
 @running
 async def test_limits_and_ends(server, client):
     with pytest.raises(SignalError) as error:
@@ -324,3 +359,6 @@ def test_sync(server):
         assert next(iter(messages)).message == "ring"
         with pytest.raises(SignalError, match="no property|not"):
             client.delete("a/never")
+    for use in (lambda: client.get("a"), lambda: client.watch("a"), lambda: watch.snapshot()):
+        with pytest.raises(SignalError, match="closed"):
+            use()

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 from websockets.typing import Subprotocol
 
 from .errors import SignalError, failure
-from .feeds import Cancel, Group, Listener, Listeners, Property, Watch, invoke
+from .feeds import Cancel, Group, Listener, Listeners, Property, Watch, invoke, refuse_coroutine
 from .fold import Entry, Subscription
 from .wire import Pending, Written, address, advice, delay_in_reason, named_delay
 
@@ -65,6 +65,7 @@ class Client:
         on_error: Callable[[Exception], None] | None,
     ) -> None:
         self.error: Exception | None = None
+        refuse_coroutine(on_error)
         self._url = address(url)
         self._token = token
         self._timeout = timeout
@@ -300,6 +301,7 @@ class Client:
         if self._shown_state == "closed":
             reject(self._closed())
             return
+        self._require_begun()
         seconds = self._timeout if timeout is None else timeout
         pending.timer = asyncio.get_running_loop().call_later(seconds, self._expire, pending, seconds)
         if self._is_ready:
@@ -534,6 +536,10 @@ class Client:
     def _closed(self) -> SignalError:
         return failure("closed", str(self.error or "the client is closed"), "unsent")
 
+    def _require_begun(self) -> None:
+        if self._task is None:
+            raise RuntimeError("the client does not connect yet: use it within `async with connect(…) as client:`")
+
     def _turn(self) -> None:
         state = self.state
         if state != self._shown_state:
@@ -614,6 +620,7 @@ class Client:
         if self._shown_state == "closed":
             subscription.turn("ended", self.error or self._closed())
             return
+        self._require_begun()
         self._subscriptions[subscription] = None
         if self._is_ready:
             self._request(subscription)
@@ -664,6 +671,8 @@ class Client:
         self._turn()
 
     def _join(self, member: Property) -> None:
+        if self._shown_state != "closed":
+            self._require_begun()
         if not self._joining:
             asyncio.get_running_loop().call_soon(self._join_all)
         self._joining[member] = None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -33,6 +34,7 @@ class Listeners:
         return len(self._boxes)
 
     def add(self, fn: Callable[..., None]) -> Cancel:
+        refuse_coroutine(fn)
         box = object()
         self._boxes[box] = fn
         return lambda: void(self._boxes.pop(box, None))
@@ -40,6 +42,12 @@ class Listeners:
     def call(self, *values: Any) -> None:
         for fn in list(self._boxes.values()):
             invoke(fn, *values)
+
+
+def refuse_coroutine(fn: Callable[..., None] | None) -> None:
+    """Nobody would await it, so it would never run."""
+    if inspect.iscoroutinefunction(fn):
+        raise TypeError(f"{fn!r} is async and would not be awaited: iterate with `async for`, or make a task in it")
 
 
 def void(_: object) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Generic, Literal, TypeVar
 from .client import Client as AsyncClient
 from .client import State
 from .client import connect as connect_async
+from .errors import failure
 from .feeds import Feed, Message
 from .feeds import Watch as AsyncWatch
 from .fold import Change, Entry
@@ -49,7 +50,8 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        if self._loop.is_closed():
+        if not self._thread.is_alive():
+            self._loop.close()
             return
         self._wait(self._client.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -111,6 +113,12 @@ class Client:
         return make()
 
     def _wait(self, command: Coroutine[Any, Any, Result]) -> Result:
+        if not self._thread.is_alive():
+            # Nobody would run it, and its reply never come.
+            command.close()
+            if self._loop.is_closed():
+                raise failure("closed", "the client is closed", "unsent")
+            raise RuntimeError("the client does not connect yet: use it within `with connect(…) as client:`")
         future = asyncio.run_coroutine_threadsafe(command, self._loop)
         try:
             return future.result()
