@@ -84,7 +84,11 @@ export type Operation =
   | ({ op: "delete"; path: string } & Condition)
   | ({ op: "define"; path: string; formula: string } & Condition)
 
-export type DisconnectOperation = Operation | { op: "send"; path: string; message?: JSONValue; remember?: boolean }
+/** As in a transaction, but for `hold`: the connection has ended. */
+export type DisconnectOperation =
+  | ({ op: "set"; path: string; value: JSONValue; always?: boolean; ttl?: string } & Condition)
+  | Exclude<Operation, { op: "set" }>
+  | { op: "send"; path: string; message?: JSONValue; remember?: boolean }
 
 export interface WatchOptions {
   /** An expression over `path`, `value`, `oldValue`, `op`, `revision` and `time`. */
@@ -126,6 +130,12 @@ export interface Change<Value = any> {
   revision?: number
   time?: string
   expires?: string
+  /** More of the same revision follows. */
+  more?: boolean
+  /** What the server calls the subscription, on the connection that it came over. */
+  subscription?: number
+  /** For a condition, of what was there when an iteration began. */
+  cursor?: string
 }
 
 interface Feed<Item> extends AsyncIterable<Item> {
@@ -163,6 +173,9 @@ export interface Message<Value = any> {
   time: string
   /** It was sent before, and kept. */
   remembered?: true
+  type: "signal"
+  /** What the server calls the subscription, on the connection that it came over. */
+  subscription: number
 }
 
 /** Messages of signals. */
