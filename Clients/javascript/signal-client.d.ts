@@ -52,8 +52,8 @@ export interface SetOptions extends Condition, Timing {
   /** A time to live, such as `60s`. */
   ttl?: string
   /**
-   * The property goes when the client goes (§3.6). A set and a merge patch without a condition are made again on each new
-   * connection, as they were; a JSON Patch is not.
+   * The property goes when the client goes (§3.6). A set and a merge patch without a condition are made again on each
+   * new connection, as they were; a JSON Patch is not.
    */
   hold?: boolean
 }
@@ -142,7 +142,7 @@ interface Feed<Item> extends AsyncIterable<Item> {
   readonly state: FeedState
   /** Why it has ended, if by no choice of this side. */
   readonly error: Error | null
-  /** Resolves when it is live for the first time, or has had all it wanted; rejects when it is refused, or ends before. */
+  /** Resolves when it is live for the first time, or has had all it wanted; rejects when it is refused or ends before. */
   readonly ready: Promise<void>
   cancel(): void
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, void>

@@ -86,6 +86,18 @@ struct TerminalTests {
     if shell == "bash" {
       let check = try Program(["-n"], input: run.output, executable: "/bin/bash").end()
       #expect(check == .init(status: 0, output: "", errors: ""))
+      let words = """
+        \(run.output)
+        COMP_WORDS=(signal-server serve --http-) COMP_CWORD=2
+        COMP_LINE="${COMP_WORDS[*]}" COMP_POINT=${#COMP_LINE}
+        _signal-server signal-server --http- serve
+        printf '%s\\n' "${COMPREPLY[@]}"
+        """
+      let offered = try Program([], input: words, executable: "/bin/bash").end().output.split(separator: "\n")
+      let flags = Settings.table.map(\.flag).filter { $0.hasPrefix("--http-") }
+      #expect(Set(offered.map { $0.drop { $0 == " " } }) == Set(flags.map { $0[...] }))
+    } else {
+      for setting in Settings.table { #expect(run.output.contains("\(setting.flag.dropFirst(2))"), "\(setting.flag)") }
     }
     #expect(try Program.run(["completion", "csh"]).status == 64)
   }

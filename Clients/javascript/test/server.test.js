@@ -250,7 +250,8 @@ test("a client that is closed for good", { skip }, async () => {
   await watch.ready
   await until(() => properties.every(({ state }) => state === "live"), () => `${seen}`)
   const { connections } = await server.request("GET", "/server/connections")
-  const { id } = connections.find(({ subscriptions }) => subscriptions?.some(({ match }) => match?.includes("closed/*")))
+  const isWatched = ({ match }) => match?.includes("closed/*")
+  const { id } = connections.find(({ subscriptions }) => subscriptions?.some(isWatched))
   await server.request("DELETE", `/server/connections/${id}`)
   await until(() => other.state === "closed", () => other.state)
   await new Promise(setImmediate)
