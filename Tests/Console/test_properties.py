@@ -5,6 +5,7 @@ import json
 import re
 import secrets
 import time
+from datetime import datetime, timezone
 
 import pytest
 from playwright.sync_api import expect
@@ -369,6 +370,70 @@ def test_history_is_behind_the_chart(console):
     page.get_by_role("button", name="1 h", exact=True).click()
     expect(page.get_by_role("button", name="1 h", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".changes")).to_contain_text("1820")
+
+
+def at(seconds):
+    """A time from now, as the server writes it."""
+    return datetime.fromtimestamp(time.time() + seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def painted(page, shares):
+    """How many pixels of the chart's columns at these shares of its span are in the colour of the band or of the line."""
+    return page.locator(".chart canvas").evaluate("""(canvas, shares) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
+      return shares.map((share) => {
+        const x = Math.round((52 + share * (canvas.clientWidth - 66)) * devicePixelRatio)
+        let number = 0
+        for (let i = x * 4; i < data.length; i += canvas.width * 4) {
+          if (data[i + 3] > 0 && data[i + 1] > data[i] + 60) number += 1
+        }
+        return number / devicePixelRatio
+      })
+    }""", shares)
+
+
+def reading(page, share):
+    """What the chart tells of this share of its span."""
+    box = page.locator(".chart canvas").bounding_box()
+    page.mouse.move(box["x"] + 52 + share * (box["width"] - 66), box["y"] + box["height"] / 2)
+    return page.locator(".chart-tip b")
+
+
+def test_history_goes_on_behind_the_last_change(console, server):
+    """Values of some seconds, nine minutes ago, then another one, a deletion, and one that stays."""
+    path = f"kept/{secrets.token_hex(4)}"
+    server.set(path, 25)
+    start = at(-540)
+    rows = [[at(-540), 26, 18, 25, 21, 18, 25], *([at(second), 0, 25, 25, 25, 25, 25] for second in range(-530, -300, 10)),
+            [at(-300), 1, 25, 25, 25, 25, 25], *([at(second), 0, 20, 20, 20, 20, 20] for second in range(-200, 0, 10))]
+
+    def change_times(socket):
+        told = socket.connect_to_server()
+        told.on_message(lambda text: socket.send(re.sub(r'"time":"[^"]*"', f'"time":"{start}"', text)))
+
+    page = console.page
+    page.route_web_socket(re.compile(r"/events"), change_times)
+    page.route(re.compile(rf"/history/{path}\?.*step="), lambda route: route.fulfill(json={"rows": rows}))
+    console.open(f"properties/{path}")
+    expect(console.button("10 min")).to_have_attribute("aria-pressed", "true")
+    expect(reading(page, 0.5 - 0.1)).to_have_text("25")
+    # Least and greatest values are those of their ten seconds.
+    band, *others = painted(page, [0.108, 0.2, 0.3, 0.4, 0.6, 0.8, 0.95])
+    assert band > 20 and max(others) < band / 2
+    # Without a bucket there was no value, and afterwards there is another one.
+    expect(reading(page, 0.6)).to_have_text("–")
+    expect(reading(page, 0.9)).to_have_text("20")
+
+
+def test_what_comes_is_drawn_behind_the_history(console, server):
+    path = f"kept/{secrets.token_hex(4)}"
+    server.set(path, 25)
+    page = console.open(f"properties/{path}")
+    expect(console.button("10 min")).to_have_attribute("aria-pressed", "true")
+    expect(reading(page, 1)).to_have_text("25")
+    server.set(path, 30)
+    expect(reading(page, 1)).to_have_text("30")
+    server.delete(path)
 
 
 def test_copy_as(console, server, path):

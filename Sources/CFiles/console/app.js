@@ -140,12 +140,11 @@ function askWho(reason) {
     }
   }
   const leave = () => { dialog.close(); become(undefined); start() }
-  dialog = openDialog("Sign in", h("form", { onsubmit: enter }, h("h2", "Sign in"),
+  dialog = openDialog("Sign in", h("form", { onsubmit: enter },
       h("p.muted", "Paste a token of this server, or a JSON Web Token of its issuer. It stays in this page."),
       field("Token", token), h("label.check", isKept, "keep it until this tab is closed"), problem,
       h("div.actions", isSignedIn() && push("Sign out", leave),
-        push("Cancel", () => dialog.close()),
-        submit("Sign in"))))
+        push("Cancel", () => dialog.close()), submit("Sign in"))))
   dialog.addEventListener("close", () => { dialog = null })
   token.focus()
 }

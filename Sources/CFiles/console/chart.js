@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A chart of values over time. They are step functions: a property has a value until it gets another one.
-import { clock, h, short } from "./dom.js"
+import { clock, framed, h, short } from "./dom.js"
 
 const margin = { left: 52, right: 14, top: 12, bottom: 24 }
 const hue = (index) => `--series-${1 + (index % 4)}`
@@ -25,7 +25,7 @@ function ticks(low, high, wanted) {
 const lengths = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800]
 
 /**
- * `series` is a list of `{label, points: [{t, v}], band?: [{t, low, high}]}`, times in milliseconds, values numbers or
+ * `series` is a list of `{label, points: [{t, v}], band?: [{t, end, low, high}]}`, times in milliseconds, values numbers or
  * null for a hole; `span()` gives the first and the last time to show.
  */
 export class Chart {
@@ -54,8 +54,7 @@ export class Chart {
     this.#observer.disconnect()
   }
 
-  #frame = 0
-  draw() { this.#frame ||= requestAnimationFrame(() => { this.#frame = 0; this.#paint() }) }
+  draw = framed(() => this.#paint())
 
   #colour(name) {
     const { theme } = document.documentElement.dataset
@@ -112,7 +111,7 @@ export class Chart {
         high = Math.max(high, v)
       }
       for (const row of band ?? []) {
-        if (row.t < from || row.t > to || row.low === null) continue
+        if (row.end < from || row.t > to || row.low === null) continue
         low = Math.min(low, row.low)
         high = Math.max(high, row.high)
       }
@@ -157,11 +156,9 @@ export class Chart {
     if (band?.length > 0) {
       context.fillStyle = colour
       context.globalAlpha = 0.18
-      for (const [index, { t, low, high }] of band.entries()) {
-        if (low === null || t > to) continue
-        const end = band[index + 1]?.t ?? to
-        if (end < from) continue
-        context.fillRect(x(t), y(high), Math.max(1, x(end) - x(t)), Math.max(1, y(low) - y(high)))
+      for (const { t, end, low, high } of band) {
+        if (low === null || t > to || end < from) continue
+        context.fillRect(x(t), y(high), Math.max(1, x(Math.min(end, to)) - x(t)), Math.max(1, y(low) - y(high)))
       }
       context.globalAlpha = 1
     }
@@ -211,13 +208,7 @@ export class Chart {
     context.lineTo(place, this.height - margin.bottom)
     context.stroke()
     const lines = this.series.map(({ label, points }, index) => {
-      let [low, high] = [0, points.length]
-      while (low < high) {
-        const middle = (low + high) >> 1
-        if (points[middle].t <= time) low = middle + 1
-        else high = middle
-      }
-      const value = points[low - 1]?.v ?? null
+      const value = points.findLast(({ t }) => t <= time)?.v ?? null
       const key = h("i")
       key.style.background = `var(${hue(index)})`
       return h("div", key, h("b", value === null ? "–" : this.format(value)), ` ${label}`)

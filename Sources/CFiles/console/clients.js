@@ -21,8 +21,7 @@ export default class ClientsView {
     this.element = h("div.page", h("h2", "Clients"),
       h("section.card", { label: "Connections" },
         h("div.card-head", this.filter, this.kind, h("span.grow"), this.note),
-        h("div.wide-table", { tabIndex: 0 }, table(
-          ["Client", "Kind", "Identity", "Connected", "Subscriptions", "Gaps", "Waits for it", ""], this.body, "clients"))))
+        table(["Client", "Kind", "Identity", "Connected", "Subscriptions", "Gaps", "Waits for it", ""], this.body, "clients")))
   }
 
   open() { this.#stop ??= poll(2000, () => this.#load()) }

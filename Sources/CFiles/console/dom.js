@@ -23,7 +23,7 @@ const shapes = {
   properties: "M4 5h6M4 5v14m0-7h6m-6 7h6M14 5h6m-6 7h6m-6 7h6",
   signals: "M12 12h.01M8.5 15.5a5 5 0 0 1 0-7m7 0a5 5 0 0 1 0 7M5.6 18.4a9 9 0 0 1 0-12.8m12.8 0a9 9 0 0 1 0 12.8",
   expressions: "M8 4c-3 0-2 3-2 5s-1 3-3 3c2 0 3 1 3 3s-1 5 2 5m8-16c3 0 2 3 2 5s1 3 3 3c-2 0-3 1-3 3s1 5-2 5",
-  clients: "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-7 9c0-3.5 3-6 7-6s7 2.5 7 6m0-16.7a4 4 0 0 1 0 7.4M18 14.5c2.5.7 4 2.800 4 5.5",
+  clients: "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-7 9c0-3.5 3-6 7-6s7 2.5 7 6m0-16.7a4 4 0 0 1 0 7.4M18 14.5c2.5.7 4 2.8 4 5.5",
   server: "M4 4h16v7H4zm0 9h16v7H4zm4-5.5h.01M8 16.5h.01",
   back: "m15 6-6 6 6 6", close: "m6 6 12 12M18 6 6 18", plus: "M12 5v14M5 12h14",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
@@ -58,8 +58,9 @@ export function field(label, input, hint) {
 /** A line for names, patterns and the like, which no browser shall correct or complete. */
 export const line = (properties) => h("input", { spellcheck: false, autocomplete: "off", ...properties })
 
-export const table = (names, body, style) => h("table", { class: style }, h("thead", h("tr",
-  names.map((name) => h("th", { scope: "col" }, name)))), body)
+/** A table that scrolls sideways where there is no room. */
+export const table = (names, body, style) => h("div.wide-table", { tabIndex: 0 }, h("table", { class: style },
+  h("thead", h("tr", names.map((name) => h("th", { scope: "col" }, name)))), body))
 
 /** Buttons of which one is pressed; `names` are pairs of what each is called and what it stands for. */
 export function segments(label, names, pressed, choose) {
@@ -83,6 +84,12 @@ export function throttled(delay, fn) {
     clearTimeout(timer)
     timer = setTimeout(() => { last = performance.now(); fn(...values) }, Math.max(0, last + delay - performance.now()))
   }
+}
+
+/** Calls once before the next frame. */
+export function framed(fn) {
+  let frame = 0
+  return () => { frame ||= requestAnimationFrame(() => { frame = 0; fn() }) }
 }
 
 /** Calls when nothing has been asked for `delay` milliseconds. */
@@ -132,15 +139,13 @@ export function duration(seconds) {
   return `${Math.floor(seconds / 86400)}\u2009d`
 }
 
-const pad = (number, digits = 2) => String(number).padStart(digits, "0")
+/** The date and the time of day, here. */
+const local = (date) => new Date(date - date.getTimezoneOffset() * 60_000).toISOString().split("T")
 
 /** The time of day, with the date when that is another one. */
 export function clock(time, { precise = false } = {}) {
-  const date = new Date(time)
-  const day = date.toDateString() === new Date().toDateString()
-    ? "" : `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} `
-  const rest = precise ? `.${pad(date.getMilliseconds(), 3)}` : ""
-  return `${day}${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}${rest}`
+  const [day, rest] = local(new Date(time))
+  return `${day === local(new Date())[0] ? "" : `${day} `}${rest.slice(0, precise ? 12 : 8)}`
 }
 
 /** An element that says how long ago a time is, and keeps saying it while it is shown. */
@@ -194,8 +199,8 @@ export const card = (title, head, ...children) =>
   h("section.card", { label: title }, h("div.card-head", h("h3", title), head), ...children)
 
 /** Shows a dialog; when it is closed, it is gone. */
-export function openDialog(label, ...children) {
-  const dialog = h("dialog.dialog", { label, onclose: () => dialog.remove() }, ...children)
+export function openDialog(title, ...children) {
+  const dialog = h("dialog.dialog", { label: title, onclose: () => dialog.remove() }, h("h2", title), ...children)
   document.body.append(dialog)
   dialog.showModal()
   return dialog
@@ -204,7 +209,7 @@ export function openDialog(label, ...children) {
 /** Asks a question; resolves to whether the answer was yes. */
 export function confirm(title, text, yes) {
   return new Promise((resolve) => {
-    const dialog = openDialog(title, h("h2", title), h("p", text),
+    const dialog = openDialog(title, h("p", text),
       h("div.actions",
         push("Cancel", () => dialog.close()),
         push(yes, () => { resolve(true); dialog.close() }, "danger")))

@@ -253,8 +253,9 @@ export default class PropertiesView {
     const [chevron, name, mark, value] = element.children
     element.style.setProperty("--depth", row.depth - 1)
     element.setAttribute("aria-level", row.depth)
-    element.classList.toggle("is-selected", row.path !== undefined && row.path === this.selected)
-    element.setAttribute("aria-selected", row.path !== undefined && row.path === this.selected)
+    const isSelected = row.path !== undefined && row.path === this.selected
+    element.classList.toggle("is-selected", isSelected)
+    element.setAttribute("aria-selected", isSelected)
     if (row.isFolder) element.setAttribute("aria-expanded", row.isOpen)
     else element.removeAttribute("aria-expanded")
     element.classList.toggle("is-folder", row.isFolder === true)
@@ -324,13 +325,12 @@ export default class PropertiesView {
           : refusal.message
       }
     }
-    const dialog = openDialog("New property", h("form", { onsubmit: save }, h("h2", "New property"), field("Path", path),
+    const dialog = openDialog("New property", h("form", { onsubmit: save }, field("Path", path),
       field("Value", text, "JSON: a number, true, \"text\", a list, an object"),
       h("div.line", field("Time to live", ttl, "60s, 5m, 2h"),
         h("label.check", isFormula, "computed by a formula")),
       problem,
-      h("div.actions", push("Cancel", () => dialog.close()),
-        submit("Create"))))
+      h("div.actions", push("Cancel", () => dialog.close()), submit("Create"))))
     path.focus()
   }
 }

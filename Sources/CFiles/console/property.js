@@ -52,7 +52,7 @@ export class PropertyPane {
       this.meta,
       card("Value", [this.tabs, this.edits], this.conflict, this.value),
       this.formula, this.charts,
-      card("Changes", null, h("div.scroll", { tabIndex: 0 }, table(["Time", "What", "Value", "Revision"], this.changes, "changes"))),
+      card("Changes", null, table(["Time", "What", "Value", "Revision"], this.changes, "changes")),
       snippets(path, () => this.#readAny().then(({ text }) => text ?? "null", () => "null")))
     this.#add(path, "")
     this.#load()
@@ -95,7 +95,7 @@ export class PropertyPane {
       }
       if (path === this.path) this.#changes.unshift(change)
     }
-    if (path !== this.path) return this.chart?.draw()
+    if (path !== this.path) return this.#feed()
     this.#entry = watch.entry(path) ?? null
     if (typeof this.#entry?.value === "number") this.#askForDigits()
     this.#changes.length = Math.min(this.#changes.length, keptChanges)
@@ -328,7 +328,7 @@ export class PropertyPane {
       this.plotted = true
       this.#plot(this.path, pointers[0])
     }
-    this.chart?.draw()
+    if (this.chart) this.#feed()
   }
 
   #name = ({ path, pointer }) => path === this.path ? pointer || path.slice(path.lastIndexOf("/") + 1) : path + pointer
@@ -336,7 +336,7 @@ export class PropertyPane {
   #plot(path, pointer) {
     const key = `${path} ${pointer}`
     if (this.#series.has(key)) return
-    const series = { path, pointer, points: [], past: null }
+    const series = { path, pointer, points: [], past: [], band: [] }
     this.#series.set(key, series)
     this.#add(path)
     const entry = this.#watches.get(path).watch.entry(path)
@@ -347,7 +347,7 @@ export class PropertyPane {
       }
     } else if (entry) series.points.push({ t: Date.parse(entry.time), v: part(entry.value, pointer) ?? null })
     this.#layOut()
-    if (this.#seconds >= 3600) this.#loadHistory()
+    this.#loadHistory()
   }
 
   #layOut() {
@@ -378,27 +378,43 @@ export class PropertyPane {
     this.#feed()
   }
 
-  #feed() {
+  #feed = throttled(100, () => {
+    const isLong = this.#seconds >= 600
     this.chart.series = [...this.#series.values()].map((series) => {
-      const first = series.points[0]?.t ?? Infinity
-      const past = this.#seconds >= 600 && series.past ? series.past.filter(({ t }) => t < first) : []
-      const points = [...past, ...series.points]
-      return { label: this.#name(series), band: this.#seconds >= 600 ? series.band?.filter(({ t }) => t < first) : null,
-        get points() { return past.length > 0 ? points : series.points } }
+      const { points, past, band } = series
+      // The first point is the last change before the page was opened, however long ago; the others were seen to come.
+      const opened = points[1]?.t ?? Infinity
+      const isPast = ({ t }) => t < opened
+      return { label: this.#name(series), band: isLong ? band.filter(isPast) : [],
+        points: isLong ? [...past.filter(isPast), ...points].sort((a, b) => a.t - b.t) : points }
     })
     this.chart.draw()
-  }
+  })
 
   async #loadHistory() {
-    if (!this.#hasHistory || this.#seconds < 600) return this.chart && this.#feed()
-    const step = { 600: "10s", 3600: "1m", 86_400: "15m", 604_800: "1h" }[this.#seconds]
-    for (const series of this.#series.values()) {
-      const rows = await this.#rowsOf(series, step)
-      if (!rows) continue
-      series.past = rows.map(([time, , , , , , last]) => ({ t: Date.parse(time), v: typeof last === "number" ? last : null }))
-      series.band = rows.map(([time, , low, high]) => ({ t: Date.parse(time), low, high }))
+    if (!this.chart) return
+    if (this.#hasHistory && this.#seconds >= 600) {
+      const length = { 600: 10, 3600: 60, 86_400: 900, 604_800: 3600 }[this.#seconds]
+      await Promise.all([...this.#series.values()].map((series) => this.#loadPast(series, length)))
     }
-    if (this.chart) this.#feed()
+    this.#feed()
+  }
+
+  async #loadPast(series, length) {
+    const rows = await this.#rowsOf(series, `${length}s`)
+    if (!rows) return
+    const starts = [...rows.map(([time]) => Date.parse(time)), Date.now()]
+    series.past = []
+    series.band = []
+    for (const [index, [, number, low, high, , , last]] of rows.entries()) {
+      const t = starts[index]
+      series.past.push({ t, v: typeof last === "number" ? last : null })
+      // A change by itself is no bucket, which has an end; without a bucket there was no value.
+      if (number === null) continue
+      const end = t + length * 1000
+      series.band.push({ t, end, low, high })
+      if (starts[index + 1] > end) series.past.push({ t: end, v: null })
+    }
   }
 
   async #rowsOf({ path, pointer }, step) {
@@ -410,7 +426,7 @@ export class PropertyPane {
     } catch {
       // Only longer buckets are kept, or only the changes themselves.
       const raw = await json(`${target}${query({ from, pointer, limit: 10_000 })}`, { signal }).catch(() => null)
-      return raw?.rows.map(([time, value]) => [time, 0, value, value, value, value, value])
+      return raw?.rows.map(([time, value]) => [time, null, , , , , value])
     }
   }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A list of any length of which only the rows in sight are in the document.
-import { h } from "./dom.js"
+import { framed, h } from "./dom.js"
 
 export class Rows {
   #rows = []
   #shown = new Map()
   #spare = []
-  #frame = 0
   #height = 30
   active = 0
 
@@ -34,9 +33,7 @@ export class Rows {
     this.refresh()
   }
 
-  refresh() {
-    if (!this.#frame) this.#frame = requestAnimationFrame(() => { this.#frame = 0; this.#draw() })
-  }
+  refresh = framed(() => this.#draw())
 
   #draw() {
     const { element } = this

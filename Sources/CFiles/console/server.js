@@ -27,7 +27,7 @@ export default class ServerView {
     this.element = h("div.page", h("h2", "Server"), this.tiles,
       h("div.line", this.note, h("span.grow"), this.ranges), this.charts,
       card("Settings", [this.find, h("label.check", this.changed, "only those that were set")],
-        h("div.wide-table", { tabIndex: 0 }, table(["Setting", "Value", "Source"], this.settings))))
+        table(["Setting", "Value", "Source"], this.settings)))
   }
 
   open() {

@@ -31,7 +31,7 @@ export default class SignalsView {
       h("div.line", field("Pattern", this.pattern), field("Filter", this.where)), this.problem, this.list),
       h("div.stack", this.#sendForm(), this.#timerForm()),
       h("section.card.is-wide", { label: "Timers" }, h("div.card-head", h("h3", "Timers")),
-        h("div.wide-table", { tabIndex: 0 }, table(["Path", "When", "Fires in", "Message", ""], this.timers))))
+        table(["Path", "When", "Fires in", "Message", ""], this.timers)))
   }
 
   open() {
