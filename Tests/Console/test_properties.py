@@ -5,6 +5,7 @@ import json
 import re
 import secrets
 import time
+import urllib.request
 from datetime import datetime, timezone
 
 import pytest
@@ -18,6 +19,14 @@ def test_tree_shows_what_there_is(console):
     expect(console.row("kitchen/mode").locator(".row-value")).to_have_text('"cooking"')
     expect(console.row("kitchen/fahrenheit").locator(".row-mark")).to_have_text("ƒ")
     expect(console.row("kitchen")).to_have_attribute("aria-expanded", "true")
+
+
+def test_long_value_leaves_room_for_the_name(console, server, path):
+    server.set(path, "long " * 60)
+    console.open(f"properties?match={path}")
+    row = console.row(path)
+    expect(row.locator(".row-value")).to_contain_text("long")
+    assert row.locator(".row-name").evaluate("(name) => name.scrollWidth <= name.clientWidth")
 
 
 def test_value_in_sight_is_live(console, server, path):
@@ -138,9 +147,20 @@ def test_mistake_in_a_filter_is_shown_at_its_place(console):
     expect(console.row("kitchen")).to_be_visible()
 
 
+@pytest.mark.parametrize("text", ["temp", "itchen/temper", "kit**", "**/temp*", "tchen*temp"])
+def test_text_that_is_no_pattern_is_found_in_paths(console, text):
+    page = console.open()
+    page.get_by_label("Pattern of paths").fill(text)
+    expect(page.locator(".summary")).to_contain_text("in their paths")
+    expect(console.row("kitchen/temperature")).to_be_visible()
+    expect(console.row("hall/door")).to_have_count(0)
+    page.get_by_label("Filter by an expression").fill("value > 1000.0 || value < 0.0")
+    expect(console.row("kitchen/temperature")).to_have_count(0)
+
+
 def test_bad_pattern_is_told(console):
     page = console.open()
-    page.get_by_label("Pattern of paths").fill("a//b")
+    page.get_by_label("Pattern of paths").fill("a//**")
     expect(page.locator(".mistake")).to_be_visible()
 
 
@@ -263,6 +283,83 @@ def test_conflict_with_a_deletion(console, server, path):
     assert server.get(path) is None
 
 
+def unsaved(console, server, path):
+    """A page with a value that was changed and is not saved."""
+    server.set(path, 1)
+    page = console.open()
+    expect(page.locator(".state")).to_have_text("Live")
+    page.goto(f"{server.url}/console#/properties/{path}")
+    console.button("Edit").click()
+    page.get_by_label("Value as JSON").fill("2")
+    return page
+
+
+@pytest.mark.parametrize("leave", ["view", "row", "back", "escape"])
+def test_what_is_not_saved_is_not_lost_without_asking(console, server, path, leave):
+    page = unsaved(console, server, path)
+
+    def go():
+        if leave == "view":
+            page.get_by_role("navigation").get_by_role("link", name="Server").click()
+        elif leave == "row":
+            page.evaluate("location.hash = '#/properties/kitchen/mode'")
+        elif leave == "back":
+            page.go_back()
+        else:
+            page.get_by_label("Value as JSON").press("Escape")
+
+    for answer in ("Cancel", "Leave"):
+        go()
+        expect(page.get_by_role("dialog")).to_contain_text("Leave without saving?")
+        assert page.url.endswith(path)
+        page.get_by_role("dialog").get_by_role("button", name=answer).click()
+        if answer == "Cancel":
+            expect(page.get_by_label("Value as JSON")).to_have_value("2")
+    expect(page.get_by_label("Value as JSON")).to_have_count(0)
+    if leave != "escape":
+        assert not page.url.endswith(path)
+    assert server.get(path) == 1
+
+
+def test_nothing_is_asked_when_nothing_would_be_lost(console, server, path):
+    server.set(path, 1)
+    page = console.open(f"properties/{path}")
+    console.button("Edit").click()
+    expect(page.get_by_label("Value as JSON")).to_be_visible()
+    page.get_by_role("navigation").get_by_role("link", name="Server").click()
+    expect(page).to_have_title("Server · Signal Server")
+
+
+def test_question_goes_with_what_it_is_about(console, server, path):
+    server.set(path, 1)
+    page = console.open()
+    expect(page.locator(".state")).to_have_text("Live")
+    page.goto(f"{server.url}/console#/properties/{path}")
+    expect(page.locator(".scalar")).to_have_text("1")
+    console.button("Delete").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert server.get(path) == 1
+
+
+def test_delete_of_a_value_that_has_changed_meanwhile(console, server, path):
+    server.set(path, 1)
+    page = console.open(f"properties/{path}")
+    expect(page.locator(".scalar")).to_have_text("1")
+    console.button("Delete").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"{path} is 1")
+    expect(dialog.locator(".hint")).to_be_hidden()
+    server.set(path, 2)
+    expect(dialog.locator(".hint")).to_be_visible()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("dialog")).to_contain_text("You saw 1, now it is 2")
+    assert server.get(path) == 2
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    assert server.get(path) == 2
+
+
 def test_delete_asks_first(console, server, path):
     server.set(path, 1)
     page = console.open(f"properties/{path}")
@@ -312,10 +409,14 @@ def test_time_to_live_counts_down(console, server, path):
     expect(left).to_have_text(re.compile(r"^[78]\d.s$"))
 
 
-def test_watchers_are_told(console, server, path):
+def test_watchers_are_told_without_this_page(console, server, path):
     server.set(path, 1)
-    page = console.open(f"properties/{path}")
-    expect(page.locator(".meta")).to_contain_text("Watched by")
+    page = console.open(f"properties/{path}?match={path.split('/')[0]}/**")
+    expect(page.locator(".meta")).to_contain_text("Others watching")
+    page.wait_for_timeout(5500)
+    expect(page.locator(".meta")).to_contain_text("Others watching0")
+    with urllib.request.urlopen(f"{server.url}/events?match={path}", timeout=20):
+        expect(page.locator(".meta")).to_contain_text("Others watching1")
 
 
 def test_changes_are_listed(console, server, path):

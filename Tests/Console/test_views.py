@@ -56,6 +56,15 @@ def test_send(console, server):
     expect(page.locator(".stream")).to_contain_text(name)
 
 
+def test_text_without_quotes_is_explained(console):
+    page = console.open("signals")
+    form = page.get_by_role("form", name="Send a message")
+    form.get_by_label("Signal").fill("bell")
+    form.get_by_label("Message").fill("hello")
+    form.get_by_role("button", name="Send").click()
+    expect(page.locator(".notice")).to_contain_text('for text, write "…"')
+
+
 def test_pause(console, server):
     name = f"bell-{secrets.token_hex(3)}"
     page = console.open("signals")
@@ -426,13 +435,24 @@ def test_without_the_right_to_see_who_watches_there_is_the_rest(guarded, open_co
     expect(page.locator(".scalar")).to_have_text("1")
     expect(page.locator(".meta")).to_contain_text("Size")
     page.wait_for_timeout(11_000)
-    expect(page.locator(".meta")).not_to_contain_text("Watched")
+    expect(page.locator(".meta")).not_to_contain_text("watching")
     assert len([path for path, _ in found if "watchers" in path]) == 1
     del found[:]
     page.get_by_role("navigation").get_by_role("link", name="Server").click()
     expect(page.locator(".tiles")).to_contain_text("administrators")
     page.wait_for_timeout(5000)
     assert len(found) == len(set(found))
+
+
+def test_clients_name_this_page(console):
+    page = console.open("clients")
+    expect(page.locator("tbody tr", has_text="this page")).to_have_count(1)
+    expect(page.locator("tbody tr", has_text="this page")).to_contain_text("WebSocket")
+    expect(page.locator("tbody tr", has_text="same address").first).to_contain_text("HTTP")
+    for text in ("Gaps", "Waits for it"):
+        expect(page.locator(".clients th", has_text=text)).to_be_visible(visible=not console.isNarrow)
+    wide = page.locator(".wide-table")
+    assert wide.evaluate("(element) => element.scrollWidth <= element.clientWidth")
 
 
 def test_the_list_of_clients_outlives_a_failure(console):

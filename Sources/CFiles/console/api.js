@@ -13,8 +13,8 @@ let refused
 export class Problem extends Error {
   constructor(members, status) {
     super(members.detail ?? members.title ?? `status ${status}`)
-    Object.assign(this, members)
-    this.status = status
+    Object.assign(this, members, { status })
+    if (members.code === "bad_json") this.detail = this.message += '; for text, write "…"'
   }
 }
 
@@ -53,11 +53,27 @@ export function poll(delay, fn) {
 
 export const json = async (path, options) => (await ask(path, options)).json()
 
-/** The client of the page; connected on first use. */
 export function live() {
   client ??= connect(base, { token })
   return client
 }
+
+const watches = new Set()
+
+export function watch(match, options) {
+  for (const made of watches) if (made.state === "ended") watches.delete(made)
+  const made = live().watch(match, options)
+  watches.add(made)
+  return made
+}
+
+/** How many subscriptions of this page match a path. */
+export const ownWatches = (path) => [...watches].filter(({ state, subscription }) => state === "live" &&
+  subscription.command.match.some((pattern) => expression(pattern).test(`/${path}`))).length
+
+const segment = { "*": "/[^/]+", "**": "(/[^/]+)*" }
+const expression = (pattern) => new RegExp(`^${pattern.split("/").map((name) =>
+  segment[name] ?? `/${name.replace(/\W/g, "\\$&")}`).join("")}$`)
 
 /** From now on the page is somebody else; undefined is nobody. */
 export function signIn(next, { isKept = false } = {}) {

@@ -27,8 +27,6 @@ document.body.prepend(
     state, h("span.grow"), who, button("theme", "Light or dark", turnLight, "quiet")),
   h("nav.views", { label: "Views" }, ...links), main)
 
-// MARK: Light
-
 const dark = matchMedia("(prefers-color-scheme: dark)")
 const chosen = () => localStorage.getItem("signal-console-theme")
 const shine = () => { document.documentElement.dataset.theme = chosen() ?? (dark.matches ? "dark" : "light") }
@@ -41,8 +39,6 @@ function turnLight() {
 
 dark.addEventListener("change", shine)
 shine()
-
-// MARK: Views
 
 async function route() {
   if (!stopState) return
@@ -62,13 +58,22 @@ async function route() {
     if (shownName !== wanted || !view) return
     shown = view
     replace(main, shown.element)
+    // The address may be another one by now.
+    return route()
   }
   shown?.open(rest.map(decodeURIComponent).join("/"), new URLSearchParams(options ?? ""))
 }
 
-addEventListener("hashchange", route)
-
-// MARK: Who is there
+addEventListener("hashchange", async ({ newURL, oldURL }) => {
+  if (shown?.isEdited) {
+    // The address is of what is shown, until that may be left.
+    history.pushState(null, "", oldURL)
+    if (!(await shown.mayLeave())) return
+    history.replaceState(null, "", newURL)
+  }
+  route()
+})
+addEventListener("beforeunload", (event) => { if (shown?.isEdited) event.preventDefault() })
 
 /** Ends all that asks by itself. */
 function stop() {

@@ -5,7 +5,6 @@ import { clock, framed, h, short } from "./dom.js"
 const margin = { left: 52, right: 14, top: 12, bottom: 24 }
 const hue = (index) => `--series-${1 + (index % 4)}`
 
-/** What tells which line is which. */
 export function chip(label, index, ...more) {
   const mark = h("i")
   mark.style.background = `var(${hue(index)})`
@@ -41,13 +40,12 @@ export class Chart {
       onkeydown: (event) => this.#press(event), onblur: () => this.#point(null) })
     this.tip = h("div.chart-tip", { role: "status", hidden: true })
     this.element = h("div.chart", this.canvas, this.tip)
-    this.#observer = new ResizeObserver(() => this.draw())
     this.#observer.observe(this.element)
     // A live chart moves by itself; twice a second is enough for an axis.
     if (isLive) this.#timer = setInterval(() => { if (!document.hidden && this.element.isConnected) this.draw() }, 500)
   }
 
-  #observer
+  #observer = new ResizeObserver(() => this.draw())
 
   stop() {
     clearInterval(this.#timer)
@@ -80,9 +78,9 @@ export class Chart {
     const { height, canvas } = this
     if (width === 0) return
     const ratio = devicePixelRatio || 1
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio)
-      canvas.height = Math.round(height * ratio)
+    const size = [width, height].map((length) => Math.round(length * ratio))
+    if (canvas.width !== size[0] || canvas.height !== size[1]) {
+      [canvas.width, canvas.height] = size
       canvas.style.height = `${height}px`
     }
     const context = canvas.getContext("2d")
@@ -99,22 +97,19 @@ export class Chart {
     context.clip()
     this.series.forEach((series, index) => this.#line(context, series, this.#colour(hue(index)), from, to, x, y))
     context.restore()
-    this.#read(context, width, from, to, x, y)
+    this.#read(context, width, from, to)
   }
 
   #bounds(from, to) {
     let [low, high] = [Infinity, -Infinity]
+    const see = (begin, end, least, most) => {
+      if (begin > to || end < from || least === null) return
+      low = Math.min(low, least)
+      high = Math.max(high, most)
+    }
     for (const { points, band } of this.series) {
-      for (const [index, { t, v }] of points.entries()) {
-        if (t > to || v === null || (points[index + 1]?.t ?? Infinity) < from) continue
-        low = Math.min(low, v)
-        high = Math.max(high, v)
-      }
-      for (const row of band ?? []) {
-        if (row.end < from || row.t > to || row.low === null) continue
-        low = Math.min(low, row.low)
-        high = Math.max(high, row.high)
-      }
+      for (const [index, { t, v }] of points.entries()) see(t, points[index + 1]?.t, v, v)
+      for (const { t, end, low, high } of band ?? []) see(t, end, low, high)
     }
     if (low > high) return [0, 1]
     const size = Math.max(Math.abs(low), Math.abs(high))
@@ -126,17 +121,13 @@ export class Chart {
 
   #axes(context, width, from, to, low, high, x, y) {
     context.font = `11px ${this.#colour("--sans")}`
-    context.fillStyle = this.#colour("--muted")
-    context.strokeStyle = this.#colour("--line")
-    context.lineWidth = 1
     context.textAlign = "right"
     context.textBaseline = "middle"
     for (const value of ticks(low, high, Math.max(2, this.height / 55))) {
-      const place = Math.round(y(value)) + 0.5
-      context.beginPath()
-      context.moveTo(margin.left, place)
-      context.lineTo(width - margin.right, place)
-      context.stroke()
+      const place = Math.round(y(value))
+      context.fillStyle = this.#colour("--line")
+      context.fillRect(margin.left, place, width - margin.left - margin.right, 1)
+      context.fillStyle = this.#colour("--muted")
       context.fillText(this.format(value), margin.left - 8, place)
     }
     const wanted = (to - from) / 1000 / Math.max(2, width / 110)
@@ -168,11 +159,10 @@ export class Chart {
     context.beginPath()
     let isDown = false
     let last = null
-    let first = 0
     // From the last point before what is shown on.
-    while (first + 1 < points.length && points[first + 1].t <= from) first += 1
-    for (let index = first; index < points.length && points[index].t <= to; index += 1) {
-      const { t, v } = points[index]
+    const first = Math.max(0, points.findLastIndex(({ t }) => t <= from))
+    for (const { t, v } of points.slice(first)) {
+      if (t > to) break
       if (v === null) {
         if (isDown) context.lineTo(x(t), y(last))
         isDown = false
@@ -195,18 +185,15 @@ export class Chart {
     context.fill()
   }
 
-  #read(context, width, from, to, x, y) {
+  #read(context, width, from, to) {
     if (this.#pointer === null || this.series.length === 0) {
       this.tip.hidden = true
       return
     }
     const place = Math.min(width - margin.right, Math.max(margin.left, this.#pointer))
     const time = from + ((place - margin.left) / (width - margin.left - margin.right)) * (to - from)
-    context.strokeStyle = this.#colour("--muted")
-    context.beginPath()
-    context.moveTo(place, margin.top)
-    context.lineTo(place, this.height - margin.bottom)
-    context.stroke()
+    context.fillStyle = this.#colour("--muted")
+    context.fillRect(place, margin.top, 1, this.height - margin.top - margin.bottom)
     const lines = this.series.map(({ label, points }, index) => {
       const value = points.findLast(({ t }) => t <= time)?.v ?? null
       const key = h("i")

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Who is connected, as what, and to what they subscribe.
-import { ask, json, poll, query } from "./api.js"
-import { ago, button, bytes, complain, confirm, count, h, line, replace, table, tell } from "./dom.js"
+import { ask, json, live, poll, query } from "./api.js"
+import { ago, button, bytes, complain, confirm, count, h, line, remark, replace, table, tell } from "./dom.js"
 
 const kinds = { http: "HTTP", websocket: "WebSocket", event_stream: "event stream" }
 const most = 500
+/** By it this page finds its own connection: nobody sends it. */
+const mark = `console/${Math.random()}`
+const hostOf = ({ peer }) => peer.replace(/:\d+$/, "")
 
 export default class ClientsView {
   #connections = []
   #open = new Set()
   #stop
+  #own
 
   constructor() {
     this.filter = line({ type: "search", placeholder: "Address, identity, pattern", label: "Find clients",
@@ -24,9 +28,15 @@ export default class ClientsView {
         table(["Client", "Kind", "Identity", "Connected", "Subscriptions", "Gaps", "Waits for it", ""], this.body, "clients")))
   }
 
-  open() { this.#stop ??= poll(2000, () => this.#load()) }
+  open() {
+    this.#own ??= live().listen(mark)
+    this.#stop ??= poll(2000, () => this.#load())
+  }
 
-  close() { this.#stop() }
+  close() {
+    this.#own.cancel()
+    this.#stop()
+  }
 
   async #load() {
     try {
@@ -41,13 +51,14 @@ export default class ClientsView {
       this.#connections = list
       this.#show()
     } catch (problem) {
-      replace(this.body, h("tr", h("td.problem", { colSpan: 8 }, problem.message)))
+      replace(this.body, remark(problem.message, "problem"))
       throw problem
     }
   }
 
   #show() {
     const wanted = this.filter.value.trim().toLowerCase()
+    this.own = this.#connections.find(({ subscriptions }) => subscriptions?.some(({ signals }) => signals?.[0] === mark))
     const shown = this.#connections.filter((connection) => (!this.kind.value || connection.kind === this.kind.value)
       && (!wanted || JSON.stringify(connection).toLowerCase().includes(wanted)))
     this.note.textContent = `${count(shown.length)} of ${count(this.#connections.length)}${this.isWhole ? "" : " and more"}`
@@ -69,16 +80,19 @@ export default class ClientsView {
       } }, `${count(number)} ${isOpen ? "▴" : "▾"}`)
     const end = button("close", `Close the connection of ${peer}`, () => this.#end(connection), "quiet")
     end.dataset.key = `${id}-end`
+    const none = h("span.muted", "–")
+    const cell = (name, value) => h("td.number", { "data-name": name }, value || none.cloneNode(true))
     const row = h("tr",
-      h("td", h("span.mono", { title: listener }, peer)),
+      h("td", h("span.mono", { title: listener }, peer), " ", this.own && hostOf(this.own) === hostOf(connection) &&
+        h("span.tag", connection === this.own ? "this page" : "same address")),
       h("td", h("span", { class: `tag${kind === "http" ? "" : " is-good"}` }, kinds[kind] ?? kind)),
-      h("td", identity ? [identity.id, " ", h("span.muted", identity.kind)] : h("span.muted", "–")),
-      h("td", ago(since)), h("td.number", toggle || h("span.muted", "–")),
-      h("td.number", gaps > 0 ? count(gaps) : h("span.muted", "–")),
-      h("td.number", backlog > 0 ? h("span.tag.is-warn", bytes(backlog)) : h("span.muted", "–")),
+      h("td", identity ? [identity.id, " ", h("span.muted", identity.kind)] : none),
+      cell("Connected", ago(since)), cell("Subscriptions", toggle),
+      cell("Gaps", gaps > 0 && count(gaps)),
+      cell("Waits for it", backlog > 0 && h("span.tag.is-warn", bytes(backlog))),
       h("td", end))
-    return isOpen ? [row, h("tr", h("td", { colSpan: 8 }, h("ul.subscriptions",
-      subscriptions.map(describe), more > 0 && h("li.muted", `and ${count(more)} more`))))] : [row]
+    return isOpen ? [row, remark(h("ul.subscriptions", subscriptions.map(describe),
+      more > 0 && h("li.muted", `and ${count(more)} more`)), "")] : [row]
   }
 
   async #end({ id, peer }) {

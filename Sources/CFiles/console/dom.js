@@ -28,7 +28,7 @@ const shapes = {
   back: "m15 6-6 6 6 6", close: "m6 6 12 12M18 6 6 18", plus: "M12 5v14M5 12h14",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   edit: "M4 20h4L19 9l-4-4L4 16zm9-13 4 4", trash: "M5 7h14M10 7V4h4v3m3 0-1 13H8L7 7",
-  theme: "M12 20.5a8.5 8.5 0 1 0 0-17 8.5 8.5 0 0 0 0 17Zm0-17v17m0-13 5-2.5m-5 6h8m-8 4.5h7", pause: "M8 5v14m8-14v14", check: "m5 12 5 5L20 7",
+  theme: "M12 20.5a8.5 8.5 0 1 0 0-17 8.5 8.5 0 0 0 0 17Zm0-17v17", pause: "M8 5v14m8-14v14", check: "m5 12 5 5L20 7",
   key: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-8 8c0-3.5 3.5-5.5 8-5.5s8 2 8 5.5",
 }
 
@@ -47,7 +47,6 @@ export function icon(name) {
 export const button = (shape, label, onclick, style = "") =>
   h("button", { class: `button ${style}`, type: "button", title: label, label, onclick }, icon(shape))
 
-/** A button with a text. */
 export const push = (text, onclick, style = "", shape) =>
   h("button", { class: `button ${style}`, type: "button", onclick }, shape && icon(shape), h("span", text))
 
@@ -62,6 +61,11 @@ export const line = (properties) => h("input", { spellcheck: false, autocomplete
 export const table = (names, body, style) => h("div.wide-table", { tabIndex: 0 }, h("table", { class: style },
   h("thead", h("tr", names.map((name) => h("th", { scope: "col" }, name)))), body))
 
+/** A row of a table without cells. */
+export const remark = (text, style = "muted") => h("tr", h("td", { colSpan: 8, class: style }, text))
+
+export const fact = (name, ...values) => h("div", h("dt", name), h("dd", ...values))
+
 /** Buttons of which one is pressed; `names` are pairs of what each is called and what it stands for. */
 export function segments(label, names, pressed, choose) {
   return h("div.segments", { role: "group", label }, names.map(([name, value]) =>
@@ -71,7 +75,7 @@ export function segments(label, names, pressed, choose) {
     } }, name)))
 }
 
-const isThere = (value) => (value ?? false) !== false
+export const isThere = (value) => (value ?? false) !== false
 
 export const replace = (element, ...children) =>
   element.replaceChildren(...children.flat().filter(isThere))
@@ -86,7 +90,6 @@ export function throttled(delay, fn) {
   }
 }
 
-/** Calls once before the next frame. */
 export function framed(fn) {
   let frame = 0
   return () => { frame ||= requestAnimationFrame(() => { frame = 0; fn() }) }
@@ -100,8 +103,6 @@ export function settled(delay, fn) {
     timer = setTimeout(fn, delay, ...values)
   }
 }
-
-// MARK: Numbers and times
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 })
 
@@ -122,21 +123,14 @@ const trim = (number) => String(Number(number.toPrecision(3)))
 export function bytes(number) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"]
   let unit = 0
-  while (number >= 1024 && unit < units.length - 1) {
-    number /= 1024
-    unit += 1
-  }
+  for (; number >= 1024 && unit < units.length - 1; unit += 1) number /= 1024
   return `${number < 10 && unit > 0 ? number.toFixed(1) : Math.round(number)}\u2009${units[unit]}`
 }
 
 export function duration(seconds) {
-  if (seconds < 0) return "0 s"
-  if (seconds < 1e-3) return `${trim(seconds * 1e6)}\u2009µs`
-  if (seconds < 1) return `${trim(seconds * 1e3)}\u2009ms`
-  if (seconds < 120) return `${Math.floor(seconds)}\u2009s`
-  if (seconds < 7200) return `${Math.floor(seconds / 60)}\u2009min`
-  if (seconds < 172800) return `${Math.floor(seconds / 3600)}\u2009h`
-  return `${Math.floor(seconds / 86400)}\u2009d`
+  if (seconds > 0 && seconds < 1) return seconds < 1e-3 ? `${trim(seconds * 1e6)}\u2009µs` : `${trim(seconds * 1e3)}\u2009ms`
+  const [size, unit] = [[86_400, "d"], [3600, "h"], [60, "min"]].find(([size]) => seconds >= 2 * size) ?? [1, "s"]
+  return `${Math.max(0, Math.floor(seconds / size))}\u2009${unit}`
 }
 
 /** The date and the time of day, here. */
@@ -151,7 +145,6 @@ export function clock(time, { precise = false } = {}) {
 /** An element that says how long ago a time is, and keeps saying it while it is shown. */
 export const ago = (time) => ticker(time, (seconds) => seconds > -1 ? "now" : `${duration(-seconds)} ago`)
 
-/** An element that counts down to a time. */
 export const until = (time) => ticker(time, (seconds) =>
   seconds <= 0 ? "now" : seconds < 120 ? `${Math.ceil(seconds)}\u2009s` : duration(seconds))
 
@@ -171,8 +164,6 @@ setInterval(() => {
   }
 }, 1000)
 
-// MARK: Messages
-
 // What forms hold is sent by scripts alone.
 addEventListener("submit", (event) => event.preventDefault())
 
@@ -191,10 +182,8 @@ export function tell(text, { isProblem = false } = {}) {
 
 export const complain = (problem) => tell(problem?.detail ?? problem?.message ?? String(problem), { isProblem: true })
 
-/** The button that sends a form. */
 export const submit = (text) => h("button.button.primary", { type: "submit" }, text)
 
-/** A section with a title, and what is beside that. */
 export const card = (title, head, ...children) =>
   h("section.card", { label: title }, h("div.card-head", h("h3", title), head), ...children)
 
@@ -206,14 +195,15 @@ export function openDialog(title, ...children) {
   return dialog
 }
 
-/** Asks a question; resolves to whether the answer was yes. */
 export function confirm(title, text, yes) {
   return new Promise((resolve) => {
-    const dialog = openDialog(title, h("p", text),
+    const dialog = openDialog(title, h("div", text),
       h("div.actions",
         push("Cancel", () => dialog.close()),
         push(yes, () => { resolve(true); dialog.close() }, "danger")))
     dialog.addEventListener("close", () => resolve(false))
+    // What is asked about is no longer shown.
+    addEventListener("hashchange", () => dialog.close(), { once: true })
   })
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A place to try expressions: what the server makes of them, what they cost, and what they find.
 import { encoded, json, query } from "./api.js"
-import { count, field, h, line, replace, segments, settled } from "./dom.js"
+import { count, fact, field, h, line, replace, segments, settled } from "./dom.js"
 import { kind, preview } from "./values.js"
 
 const examples = {
@@ -70,13 +70,12 @@ export default class ExpressionsView {
 
   #valid(answer) {
     const { type, cost, kind: what, indexed, properties, warnings, variables, inputs, value, failure } = answer
-    const row = (name, ...values) => h("div", h("dt", name), h("dd", ...values))
     const kinds = { state: "a state: who stops matching is told to have left", transition: "a transition: single changes",
       formula: "the value of a computed property" }
     return [
       h("div.line", h("h3", "It is right"), h("span.tag.is-good", type)),
-      h("dl.meta", row("Describes", kinds[what] ?? what), row("Costs up to", `${count(cost)} steps`),
-        variables?.length > 0 && row("Uses", variables.join(", "))),
+      h("dl.meta", fact("Describes", kinds[what] ?? what), fact("Costs up to", `${count(cost)} steps`),
+        variables?.length > 0 && fact("Uses", variables.join(", "))),
       indexed?.length > 0 && h("p", h("span.tag.is-good", "indexed"), " ",
         h("span.mono", indexed.join(", ")), h("span.muted", ": other changes cost nothing")),
       ...(warnings ?? []).map(({ detail, text }) => h("pre.hint.mono", `${detail}\n${text}`)),

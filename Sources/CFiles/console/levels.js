@@ -64,14 +64,13 @@ export class Levels {
         limit: pageSize, after: isFirst ? undefined : node.next })}`)
       const known = node.names
       if (isFirst) [node.children, node.names] = [[], new Map()]
-      for (const { path, more, revision, computed, expires } of page.properties) {
+      for (const { path, more, revision, computed } of page.properties) {
         if (path === node.path) continue
         const child = this.#child(node, path, known)
         // Without a revision it stands for what is below it alone.
         child.isProperty = revision !== undefined
         child.isFolder = more === true
         child.isComputed = computed !== undefined
-        child.expires = expires
       }
       node.next = page.next
       if (node.children.length === 0 && !node.next) node.isFolder = node === this.root
@@ -99,7 +98,6 @@ export class Levels {
     return child
   }
 
-  /** A property has come to be, or is gone. */
   take(path, isThere) {
     for (const late of this.#late) late.push([path, isThere])
     this.#take(path, isThere)
@@ -141,14 +139,9 @@ export class Levels {
     }
   }
 
-  open(node) {
-    node.isOpen = true
-    if (!node.children) this.load(node)
-    this.onchange()
-  }
-
-  close(node) {
-    node.isOpen = false
+  toggle(node) {
+    node.isOpen = !node.isOpen
+    if (node.isOpen && !node.children) this.load(node)
     this.onchange()
   }
 
@@ -167,17 +160,16 @@ export class Levels {
     return rows
   }
 
-  /** Opens what is above a path, as far as there is something, and finds its node. */
+  /** Opens what is above a path, as far as there is something. */
   async reveal(path) {
     let node = this.root
     for (const name of path.split("/").slice(0, -1)) {
       if (!node.children) await this.load(node)
       node = node.names.get(name)
-      if (!node) return null
+      if (!node) return
       node.isOpen = true
     }
     if (!node.children) await this.load(node)
     this.onchange()
-    return node.names.get(path.slice(path.lastIndexOf("/") + 1)) ?? null
   }
 }

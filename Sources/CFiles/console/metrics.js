@@ -80,13 +80,10 @@ export class History {
 /** Sums by name, and the buckets of histograms by name and bound, over all labels. */
 function parse(text) {
   const samples = new Map()
-  for (const line of text.split("\n")) {
-    if (line === "" || line.startsWith("#")) continue
-    const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([^ ]+)/.exec(line)
-    if (!match) continue
-    const bound = /(?:^|,)le="([^"]+)"/.exec(match[2] ?? "")?.[1]
-    const key = bound === undefined ? match[1] : `${match[1]} ${bound}`
-    samples.set(key, (samples.get(key) ?? 0) + Number(match[3]))
+  for (const [, name, labels, value] of text.matchAll(/^([a-zA-Z_:][\w:]*)(\{.*\})? (\S+)/gm)) {
+    const bound = /[{,]le="([^"]+)"/.exec(labels)?.[1]
+    const key = bound === undefined ? name : `${name} ${bound}`
+    samples.set(key, (samples.get(key) ?? 0) + Number(value))
   }
   return samples
 }

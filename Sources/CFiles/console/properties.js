@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The properties: as a tree, or those that a pattern and a filter find. What is in sight is subscribed to, and no more.
-import { ask, encoded, json, live, query } from "./api.js"
+import { ask, encoded, json, query, watch as follow } from "./api.js"
 import { button, count, field, h, line, openDialog, push, replace, settled, submit } from "./dom.js"
 import { Levels } from "./levels.js"
 import { PropertyPane } from "./property.js"
@@ -12,6 +12,7 @@ const blockSize = 24
 /** Changes per second and row that a person can still read. */
 const rate = 4
 const found = 200
+const shown = { maxRate: rate, mode: "latest", oldValue: false, fields: ["path", "value", "revision", "time"] }
 const keptValues = 5000
 
 /** The values of the rows in sight, in blocks, so that scrolling gives up and begins few subscriptions. */
@@ -39,18 +40,21 @@ class Sight {
     }
     for (const [key, block] of wanted) {
       if (this.#blocks.has(key)) continue
-      const watch = live().watch(block, { maxRate: rate, mode: "latest", oldValue: false,
-        fields: ["path", "value", "revision", "time"] })
+      const watch = follow(block, shown)
       this.#blocks.set(key, watch)
       watch.subscribe((_, changes) => {
-        for (const { path, type, value, expires } of changes) {
-          if (type === "didSet") this.values.set(path, { value, expires, at: performance.now() })
-          else this.values.delete(path)
-        }
+        this.take(changes)
         if (changes.length > 0) this.changed()
       })
     }
   })
+
+  take(changes) {
+    for (const { path, type, value, expires } of changes) {
+      if (type === "didSet") this.values.set(path, { value, expires })
+      else this.values.delete(path)
+    }
+  }
 
   stop() {
     this.look([], 0, 0)
@@ -72,7 +76,7 @@ export default class PropertiesView {
       make: makeRow, fill: (element, row) => this.#fill(element, row), seen: (first, end) => this.#seen(first, end),
       act: (row, key, event) => this.#act(row, key, event),
     })
-    this.pattern = line({ type: "search", placeholder: "Pattern: kitchen/**",
+    this.pattern = line({ type: "search", placeholder: "Part of a path, or kitchen/**",
       label: "Pattern of paths", oninput: () => this.#changed() })
     this.where = line({ type: "search", placeholder: "Filter: value > 21.0",
       label: "Filter by an expression", oninput: () => this.#changed() })
@@ -88,7 +92,6 @@ export default class PropertiesView {
     this.#levels.onchange = () => this.#show()
   }
 
-  /** Shows what the address names: a path, and what is looked for. */
   open(path, options) {
     if (!this.#structure) this.#begin()
     const [match, where] = [options.get("match") ?? "", options.get("where") ?? ""]
@@ -109,6 +112,9 @@ export default class PropertiesView {
     if (selected !== null && matchMedia("(max-width: 760px)").matches) this.detail.element.querySelector("h2")?.focus()
   }
 
+  get isEdited() { return this.detail?.isEdited }
+  mayLeave() { return this.detail.mayLeave() }
+
   close() {
     this.detail?.stop()
     this.detail = null
@@ -126,7 +132,7 @@ export default class PropertiesView {
 
   async #begin() {
     // Only what comes and goes is told of the whole store; values come for the rows in sight.
-    this.#structure = live().watch("**", { where: 'oldValue == null || op != "set"', initial: false, oldValue: false,
+    this.#structure = follow("**", { where: 'oldValue == null || op != "set"', initial: false, oldValue: false,
       values: false, fields: ["path"], mode: "latest", maxRate: 2 })
     let resets = 0
     this.#structure.subscribe((watch, changes) => {
@@ -142,11 +148,9 @@ export default class PropertiesView {
     await this.#levels.load(this.#levels.root)
     const { children } = this.#levels.root
     // A small tree is seen at once.
-    if (children?.length <= 12) for (const child of [...children]) if (child.isFolder) this.#levels.open(child)
+    if (children?.length <= 12) for (const child of [...children]) if (child.isFolder) this.#levels.toggle(child)
     if (this.selected) this.#levels.reveal(this.selected)
   }
-
-  // MARK: Finding
 
   #changed = settled(250, () => {
     history.replaceState(null, "", this.#address(this.selected))
@@ -160,7 +164,7 @@ export default class PropertiesView {
   }
 
   async #find() {
-    const [match, where] = [this.pattern.value.trim(), this.where.value.trim()]
+    const [match, where, text] = meant(this.pattern.value.trim(), this.where.value.trim())
     const search = (this.#search += 1)
     this.#results?.watch?.cancel()
     this.mistake.textContent = ""
@@ -176,7 +180,7 @@ export default class PropertiesView {
         if (!answer.valid) return this.#mistaken(answer.text ? `${answer.detail}\n${answer.text}` : answer.detail)
         number = answer.properties?.all ? answer.properties.matching : null
       }
-      const results = { match: match || "**", where: where || undefined, paths: [], next: undefined, isWhole: false }
+      const results = { match: match || "**", where: where || undefined, text, paths: [], next: undefined, isWhole: false }
       this.#results = results
       if (number !== null && number <= found) this.#watchResults(results)
       else await this.#moreResults(results)
@@ -195,12 +199,9 @@ export default class PropertiesView {
   /** Few enough to be told of all: what enters and leaves the filter is seen at once. */
   #watchResults(results) {
     results.isWhole = results.isLive = true
-    results.watch = live().watch(results.match, { where: results.where, maxRate: rate, mode: "latest", oldValue: false,
-      fields: ["path", "value", "revision", "time"] })
+    results.watch = follow(results.match, { ...shown, where: results.where })
     results.watch.subscribe((watch, changes) => {
-      for (const { path, type, value, expires } of changes) {
-        if (type === "didSet") this.sight.values.set(path, { value, expires, at: performance.now() })
-      }
+      this.sight.take(changes)
       results.paths = [...watch.keys()].sort()
       if (results === this.#results) this.#show()
     })
@@ -224,14 +225,12 @@ export default class PropertiesView {
     if (results === this.#results) this.#show()
   }
 
-  // MARK: Rows
-
   #show() {
     if (this.#results) {
-      const { paths, isWhole, isLive, loading } = this.#results
+      const { paths, isWhole, isLive, loading, text } = this.#results
       this.rows.rows = paths.map((path) => ({ path, name: path, depth: 1, isProperty: true, isResult: true }))
       this.summary.textContent = loading ? "Searching …"
-        : `${count(paths.length)}${isWhole ? "" : " and more"} found${isLive ? ", live" : ""}`
+        : `${count(paths.length)}${isWhole ? "" : " and more"} found${text ? ` with “${text}” in their paths` : ""}${isLive ? ", live" : ""}`
     } else {
       this.rows.rows = this.#levels.rows
       const { children, next } = this.#levels.root
@@ -254,12 +253,9 @@ export default class PropertiesView {
     element.style.setProperty("--depth", row.depth - 1)
     element.setAttribute("aria-level", row.depth)
     const isSelected = row.path !== undefined && row.path === this.selected
-    element.classList.toggle("is-selected", isSelected)
     element.setAttribute("aria-selected", isSelected)
-    if (row.isFolder) element.setAttribute("aria-expanded", row.isOpen)
+    if (row.isFolder) element.setAttribute("aria-expanded", row.isOpen === true)
     else element.removeAttribute("aria-expanded")
-    element.classList.toggle("is-folder", row.isFolder === true)
-    element.classList.toggle("is-open", row.isOpen === true)
     const text = row.isMore ? "loading …" : row.problem ? row.problem.message : row.name
     if (name.textContent !== text) name.textContent = text
     name.title = row.path ?? ""
@@ -284,27 +280,20 @@ export default class PropertiesView {
     const isChevron = key === "click" && event.target.closest(".row-chevron")
     if (key === "ArrowRight" && row.isFolder) {
       if (row.isOpen) this.rows.show(this.rows.active + 1)
-      else this.#levels.open(row)
+      else this.#levels.toggle(row)
     } else if (key === "ArrowLeft" && !row.isResult) {
-      if (row.isOpen && row.isFolder) this.#levels.close(row)
+      if (row.isOpen && row.isFolder) this.#levels.toggle(row)
       else if (row.parent?.parent) this.rows.show(this.rows.rows.indexOf(row.parent))
-    } else if (isChevron || (key === " " && row.isFolder)) this.#toggle(row)
+    } else if (isChevron || (key === " " && row.isFolder)) this.#levels.toggle(row)
     else if (key === "click" || key === "Enter" || key === " ") {
       // What is both is shown and opened; what is only above others has nothing to show.
       const isProperty = row.isProperty || this.sight.values.has(row.path)
-      if (row.isFolder && (!isProperty || !row.isOpen)) this.#toggle(row)
+      if (row.isFolder && (!isProperty || !row.isOpen)) this.#levels.toggle(row)
       if (isProperty) this.#go(row.path)
     }
   }
 
-  #toggle(row) {
-    if (row.isOpen) this.#levels.close(row)
-    else this.#levels.open(row)
-  }
-
   #go(path) { location.hash = this.#address(path) }
-
-  // MARK: Making
 
   #make() {
     const path = line({ required: true, placeholder: "kitchen/temperature",
@@ -333,6 +322,16 @@ export default class PropertiesView {
       h("div.actions", push("Cancel", () => dialog.close()), submit("Create"))))
     path.focus()
   }
+}
+
+/** What is no pattern, as * and ** stand for whole segments, is looked for as text. */
+function meant(match, where) {
+  const stars = match.split("/").filter((name) => name.includes("*"))
+  if (!match || (stars.length > 0 && stars.every((name) => name === "*" || name === "**"))) return [match, where]
+  const parts = match.split(/[*/]*\*[*/]*/).filter(Boolean)
+  const conditions = parts.map((part) => `path.contains(${JSON.stringify(part)})`)
+  if (where) conditions.push(`(${where})`)
+  return ["**", conditions.join(" && "), parts.join(" … ")]
 }
 
 function makeRow() {

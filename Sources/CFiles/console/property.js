@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One property: its value, what it is made of, how it has changed, and how others get at it.
-import { ask, encoded, isRefusal, json, live, poll, query } from "./api.js"
+import { ask, encoded, isRefusal, json, ownWatches, poll, query, watch as follow } from "./api.js"
 import { Chart, chip } from "./chart.js"
 import {
-  ago, button, card, clock, complain, confirm, copy, count, field, h, icon, line, push, replace, segments, table, tell,
+  ago, button, card, clock, complain, confirm, copy, count, fact, field, h, icon, isThere, line, push, replace, segments, table, tell,
   throttled, until,
 } from "./dom.js"
 import { snippets } from "./snippets.js"
@@ -24,6 +24,7 @@ export class PropertyPane {
   #seconds = 60
   #stop
   #mayCount = true
+  #others
   #raw
   #stopped = new AbortController()
 
@@ -65,11 +66,9 @@ export class PropertyPane {
     this.chart?.stop()
   }
 
-  // MARK: What comes
-
   #add(path) {
     if (this.#watches.has(path)) return
-    const watch = live().watch(path, { maxRate: 20, mode: "latest" })
+    const watch = follow(path, { maxRate: 20, mode: "latest" })
     watch.subscribe((_, changes) => { if (changes.length > 0) this.#receive(path, watch, changes) })
     watch.ready.then(() => {
       if (path !== this.path) return
@@ -86,11 +85,9 @@ export class PropertyPane {
 
   #receive(path, watch, changes) {
     for (const change of changes) {
-      const time = Date.parse(change.time ?? new Date().toISOString())
       for (const series of this.#series.values()) {
         if (series.path !== path) continue
-        const value = change.type === "didSet" ? part(change.value, series.pointer) : undefined
-        series.points.push({ t: time, v: typeof value === "number" && Number.isFinite(value) ? value : null })
+        series.points.push(pointOf(change, series.pointer))
         if (series.points.length > keptPoints) series.points.splice(0, keptPoints / 4)
       }
       if (path === this.path) this.#changes.unshift(change)
@@ -105,15 +102,17 @@ export class PropertyPane {
   #show = throttled(200, () => {
     if (this.#stopped.signal.aborted) return
     this.#render()
+    this.#doubt()
     this.#tell()
     this.#table()
     this.#draw()
   })
 
+  #doubt = () => {}
+
   /** What no event tells: all digits, a time to live that has been extended, and who watches. */
   async #ask(isCounted) {
-    const raw = await this.#read(isCounted ? "?watchers=true" : "", this.#stopped.signal)
-    this.#raw = isCounted ? raw : { ...raw, watchers: this.#raw?.watchers }
+    this.#raw = await this.#read(isCounted ? "?watchers=true" : "", this.#stopped.signal)
     if (this.#isExact) this.#render()
     this.#tell()
   }
@@ -156,8 +155,6 @@ export class PropertyPane {
   #hasHistory = false
   #older = []
 
-  // MARK: Value
-
   async #render() {
     if (this.#edit) return this.#warn()
     const entry = this.#entry
@@ -181,7 +178,9 @@ export class PropertyPane {
     const answer = await ask(`properties/${encoded(this.path)}${options}`, { signal })
     const { headers } = answer
     const expires = headers.get("Signal-Expires")
-    return { text: await answer.text(), tag: headers.get("ETag"), watchers: headers.get("Signal-Watchers"), expires,
+    const watchers = headers.get("Signal-Watchers")
+    if (watchers) this.#others = Math.max(0, watchers - ownWatches(this.path))
+    return { text: await answer.text(), tag: headers.get("ETag"), expires,
       // By the server's clock.
       left: expires && Math.max(1, Math.floor((Date.parse(expires) - Date.parse(headers.get("Date"))) / 1000)) }
   }
@@ -199,13 +198,16 @@ export class PropertyPane {
     if (!found) return
     const text = pretty(found.text ?? "null")
     const area = h("textarea.editor", { spellcheck: false, label: "Value as JSON",
-      value: text, rows: Math.min(24, Math.max(3, text.split("\n").length + 1)) })
-    const ttl = line({ placeholder: "none", size: 7, value: found.left ? `${found.left}s` : "" })
+      defaultValue: text, rows: Math.min(24, Math.max(3, text.split("\n").length + 1)) })
+    const ttl = line({ placeholder: "none", size: 7, defaultValue: found.left ? `${found.left}s` : "" })
     const problem = h("p.problem", { role: "alert" })
     this.#edit = { area, ttl, problem, tag: found.tag, revision: this.#entry?.revision }
     this.edits.hidden = this.tabs.hidden = true
     area.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.#end()
+      if (event.key === "Escape") {
+        event.preventDefault()
+        this.mayLeave().then((may) => may && this.#end())
+      }
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#save()
     })
     replace(this.value, area, h("div.line", field("Time to live", ttl,
@@ -222,6 +224,13 @@ export class PropertyPane {
     this.#render()
     this.edits.focus()
   }
+
+  /** Whether nothing would be lost, or nobody minds. */
+  async mayLeave() {
+    return !this.isEdited || confirm("Leave without saving?", `What you wrote for ${this.path} would be lost.`, "Leave")
+  }
+
+  get isEdited() { return this.#edit && [this.#edit.area, this.#edit.ttl].some((field) => field.value !== field.defaultValue) }
 
   #warn() {
     if (this.#entry?.revision === this.#edit.revision || this.conflict.childElementCount > 0) return
@@ -256,8 +265,8 @@ export class PropertyPane {
     replace(this.conflict, h("div.conflict", { role: "alert" },
       h("h4", `Somebody else has ${tag ? "set" : "deleted"} it meanwhile`),
       h("div.both",
-        h("div", h("h5", "Now on the server"), h("pre", tag ? pretty(text) : "deleted")),
-        h("div", h("h5", "Yours, not saved"), h("pre", edit.area.value))),
+        h("div", h("h5", "Now on the server"), h("pre.text", tag ? pretty(text) : "deleted")),
+        h("div", h("h5", "Yours, not saved"), h("pre.text", edit.area.value))),
       h("div.actions",
         push("Keep theirs", () => this.#end()),
         push("Save mine", () => { edit.tag = tag; replace(this.conflict); this.#save() }, "danger"))))
@@ -265,7 +274,10 @@ export class PropertyPane {
 
   async #delete() {
     const [entry, tag] = [this.#entry, this.#tag]
-    if (!entry || !(await confirm("Delete this property?", this.path, "Delete"))) return
+    if (!entry) return
+    const hint = h("p.hint", { role: "status", hidden: true }, "It has changed meanwhile: you will be shown both values.")
+    this.#doubt = () => { hint.hidden = this.#tag === tag }
+    if (!(await confirm("Delete this property?", [this.path, " is ", preview(entry.value), hint], "Delete"))) return
     const remove = (tag) => ask(`properties/${encoded(this.path)}`, { method: "DELETE", headers: condition(tag) })
       .then(() => tell("Deleted"))
     try {
@@ -280,14 +292,13 @@ export class PropertyPane {
 
   #tell() {
     const entry = this.#entry
-    const row = (name, ...values) => h("div", h("dt", name), h("dd", ...values))
-    const { watchers, text, tag } = this.#raw ?? {}
+    const { text, tag } = this.#raw ?? {}
     const expires = entry && tag === this.#tag ? this.#raw.expires : entry?.expires
     replace(this.meta,
-      entry && row("Changed", ago(entry.time)), entry && row("Revision", count(entry.revision)),
-      expires && row("Ends in", until(expires)),
-      watchers && row("Watched by", count(watchers)),
-      text !== undefined && entry && row("Size", sizeOf(text)))
+      entry && fact("Changed", ago(entry.time)), entry && fact("Revision", count(entry.revision)),
+      expires && fact("Ends in", until(expires)),
+      isThere(this.#others) && fact("Others watching", count(this.#others)),
+      text !== undefined && entry && fact("Size", sizeOf(text)))
   }
 
   async #showFormula({ formula, error }) {
@@ -303,8 +314,6 @@ export class PropertyPane {
     this.edits.hidden = true
   }
 
-  // MARK: Changes
-
   #table() {
     const names = { didSet: "set", didDelete: "deleted", didExpire: "expired", didExit: "left" }
     const rows = this.#changes.map(({ time, type, value, oldValue, revision }) => ({ time, revision,
@@ -318,8 +327,6 @@ export class PropertyPane {
       h("td", { class: `kind-${kind(value)} cell` }, preview(value)),
       h("td.number", revision === undefined ? "–" : count(revision)))))
   }
-
-  // MARK: Chart
 
   #draw() {
     const value = this.#entry?.value
@@ -336,16 +343,11 @@ export class PropertyPane {
   #plot(path, pointer) {
     const key = `${path} ${pointer}`
     if (this.#series.has(key)) return
-    const series = { path, pointer, points: [], past: [], band: [] }
-    this.#series.set(key, series)
     this.#add(path)
     const entry = this.#watches.get(path).watch.entry(path)
-    if (path === this.path) {
-      for (const { type, value, time } of [...this.#changes].reverse()) {
-        const number = type === "didSet" ? part(value, pointer) : null
-        series.points.push({ t: Date.parse(time), v: typeof number === "number" ? number : null })
-      }
-    } else if (entry) series.points.push({ t: Date.parse(entry.time), v: part(entry.value, pointer) ?? null })
+    const changes = path === this.path ? this.#changes.toReversed() : entry ? [{ type: "didSet", ...entry }] : []
+    const points = changes.map((change) => pointOf(change, pointer))
+    this.#series.set(key, { path, pointer, points, past: [], band: [] })
     this.#layOut()
     this.#loadHistory()
   }
@@ -382,7 +384,7 @@ export class PropertyPane {
     const isLong = this.#seconds >= 600
     this.chart.series = [...this.#series.values()].map((series) => {
       const { points, past, band } = series
-      // The first point is the last change before the page was opened, however long ago; the others were seen to come.
+      // The first point is the last change before the page was opened; the others were seen.
       const opened = points[1]?.t ?? Infinity
       const isPast = ({ t }) => t < opened
       return { label: this.#name(series), band: isLong ? band.filter(isPast) : [],
@@ -429,6 +431,12 @@ export class PropertyPane {
       return raw?.rows.map(([time, value]) => [time, null, , , , , value])
     }
   }
+}
+
+/** What the chart shows of a change: a number, or a hole. */
+function pointOf({ type, value, time }, pointer) {
+  const number = type === "didSet" ? part(value, pointer) : null
+  return { t: time ? Date.parse(time) : Date.now(), v: Number.isFinite(number) ? number : null }
 }
 
 /** The field of a condition: the tag that was seen, or that there was nothing. */

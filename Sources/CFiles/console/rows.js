@@ -18,11 +18,10 @@ export class Rows {
     this.space = h("div.rows-space", { role: "presentation" })
     this.element = h("div.rows", { role, tabIndex: 0, label,
       onscroll: () => this.refresh(), onkeydown: (event) => this.#press(event) }, this.space)
-    this.#observer = new ResizeObserver(() => this.refresh())
     this.#observer.observe(this.element)
   }
 
-  #observer
+  #observer = new ResizeObserver(() => this.refresh())
 
   stop() { this.#observer.disconnect() }
 
@@ -82,10 +81,7 @@ export class Rows {
     this.active = Math.max(0, Math.min(index, this.#rows.length - 1))
     const { element } = this
     const top = this.active * this.#height
-    if (top < element.scrollTop) element.scrollTop = top
-    else if (top + this.#height > element.scrollTop + element.clientHeight) {
-      element.scrollTop = top + this.#height - element.clientHeight
-    }
+    element.scrollTop = Math.max(top + this.#height - element.clientHeight, Math.min(top, element.scrollTop))
     this.refresh()
   }
 

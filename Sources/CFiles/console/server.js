@@ -2,7 +2,7 @@
 // The server: what it is, how busy it is, and with which settings. Rates are those of GET /metrics, between two readings.
 import { json, poll } from "./api.js"
 import { Chart, chip } from "./chart.js"
-import { ago, bytes, card, count, duration, h, line, replace, segments, short, table } from "./dom.js"
+import { ago, bytes, card, count, duration, h, line, remark, replace, segments, short, table } from "./dom.js"
 import { History } from "./metrics.js"
 
 const spans = [["5 min", 300], ["1 h", 3600]]
@@ -71,29 +71,26 @@ export default class ServerView {
 
   #makeCharts() {
     if (this.#charts.length > 0) return
-    const add = (title, list, format = short) => {
+    const add = (title, method, series, format = short) => {
       const chart = new Chart({ label: title, height: 170, format, isLive: false,
         span: () => [Date.now() - this.#seconds * 1000, Date.now()] })
-      this.#charts.push({ chart, list })
+      const labels = Object.keys(series)
+      this.#charts.push({ chart, method, series })
       this.charts.append(h("section.card", { label: title }, h("h3", title), chart.element,
-        list.length > 1 && h("div.legend", list.map(([label], index) => chip(label, index)))))
+        labels.length > 1 && h("div.legend", labels.map((label, index) => chip(label, index)))))
     }
-    const rate = (name) => (history) => history.rates(name)
-    const quantile = (name, share) => (history) => history.quantiles(name, share)
-    add("Requests, changes and deliveries per second", [["requests", rate("signal_http_requests_total")],
-      ["commits", rate("signal_commits_total")], ["deliveries", rate("signal_deliveries_total")]])
-    add("From commit to send", [["half", quantile("signal_delivery_delay_seconds", 0.5)],
-      ["99 %", quantile("signal_delivery_delay_seconds", 0.99)]], duration)
-    add("Answers to requests", [["half", quantile("signal_http_request_duration_seconds", 0.5)],
-      ["99 %", quantile("signal_http_request_duration_seconds", 0.99)]], duration)
-    add("Bytes per second", [["sent", rate("signal_sent_bytes_total")], ["received", rate("signal_received_bytes_total")]], bytes)
-    add("Loops: share of the time in turns", [["busy", rate("signal_loop_busy_seconds_total")]],
+    const shares = (name) => ({ half: [name, 0.5], "99 %": [name, 0.99] })
+    add("Requests, changes and deliveries per second", "rates", { requests: "signal_http_requests_total",
+      commits: "signal_commits_total", deliveries: "signal_deliveries_total" })
+    add("From commit to send", "quantiles", shares("signal_delivery_delay_seconds"), duration)
+    add("Answers to requests", "quantiles", shares("signal_http_request_duration_seconds"), duration)
+    add("Bytes per second", "rates", { sent: "signal_sent_bytes_total", received: "signal_received_bytes_total" }, bytes)
+    add("Loops: share of the time in turns", "rates", { busy: "signal_loop_busy_seconds_total" },
       (share) => `${Math.round(share * 100)} %`)
-    add("Memory", [["resident", (history) => history.values("process_resident_memory_bytes")]], bytes)
-    add("Refusals, gaps and resets per second", [["refusals", rate("signal_refusals_total")], ["gaps", rate("signal_gaps_total")],
-      ["resets", rate("signal_resets_total")]])
-    add("Connections and subscriptions", [["connections", (history) => history.values("signal_connections")],
-      ["subscriptions", (history) => history.values("signal_subscriptions")]])
+    add("Memory", "values", { resident: "process_resident_memory_bytes" }, bytes)
+    add("Refusals, gaps and resets per second", "rates", { refusals: "signal_refusals_total", gaps: "signal_gaps_total",
+      resets: "signal_resets_total" })
+    add("Connections and subscriptions", "values", { connections: "signal_connections", subscriptions: "signal_subscriptions" })
     this.#draw()
   }
 
@@ -102,8 +99,8 @@ export default class ServerView {
     this.note.hidden = history.problem === null
     this.note.textContent = history.problem === null ? "" : `No charts: ${history.problem}`
     this.charts.hidden = this.ranges.hidden = history.problem !== null
-    for (const { chart, list } of this.#charts) {
-      chart.series = list.map(([label, read]) => ({ label, points: read(history) }))
+    for (const { chart, method, series } of this.#charts) {
+      chart.series = Object.entries(series).map(([label, of]) => ({ label, points: history[method](...[of].flat()) }))
       chart.draw()
     }
   }
@@ -116,13 +113,12 @@ export default class ServerView {
   }
 
   #showSettings() {
-    if (this.settingsProblem) return replace(this.settings, h("tr", h("td.problem", { colSpan: 3 },
-      this.settingsProblem.message)))
+    if (this.settingsProblem) return replace(this.settings, remark(this.settingsProblem.message, "problem"))
     const wanted = this.find.value.trim().toLowerCase()
     const list = (this.all ?? []).filter(({ name, value, summary, source }) => (!this.changed.checked || source !== "default")
       && `${name} ${value} ${summary}`.toLowerCase().includes(wanted))
     replace(this.settings, ...(list.length === 0
-      ? [h("tr", h("td.muted", { colSpan: 3 }, this.all?.length === 0 ? "This program tells none." : "None is like that."))]
+      ? [remark(this.all?.length === 0 ? "This program tells none." : "None is like that.")]
       : list.map(({ name, value, source, summary, pending }) => h("tr",
         h("td", h("div.mono", name), h("div.muted", summary)),
         h("td.mono", value, pending && h("div.hint", `from the next start on: ${pending}`)),

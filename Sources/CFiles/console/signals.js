@@ -2,7 +2,7 @@
 // Signals as they are sent, and timers, which send them.
 import { ask, encoded, json, live, poll } from "./api.js"
 import {
-  button, card, clock, complain, confirm, count, field, h, line, push, replace, settled, submit, table, tell, throttled, until,
+  button, card, clock, complain, confirm, count, field, h, line, push, remark, replace, settled, submit, table, tell, throttled, until,
 } from "./dom.js"
 import { preview } from "./values.js"
 
@@ -30,7 +30,7 @@ export default class SignalsView {
         push("Clear", () => { this.#messages = []; this.#show() }, "", "close")],
       h("div.line", field("Pattern", this.pattern), field("Filter", this.where)), this.problem, this.list),
       h("div.stack", this.#sendForm(), this.#timerForm()),
-      h("section.card.is-wide", { label: "Timers" }, h("div.card-head", h("h3", "Timers")),
+      card("Timers", null,
         table(["Path", "When", "Fires in", "Message", ""], this.timers)))
   }
 
@@ -105,8 +105,8 @@ export default class SignalsView {
     })
     return h("form.card.form", { label: "Set a timer", onsubmit: async () => {
       try {
-        const text = message.value.trim()
-        const body = { [kind.value]: time.value.trim(), ...(text ? { message: JSON.parse(text) } : {}) }
+        // The message as it is written, with all digits.
+        const body = `{${JSON.stringify(kind.value)}:${JSON.stringify(time.value.trim())},"message":${message.value.trim() || "null"}}`
         await ask(`timers/${encoded(path.value.trim())}`, { method: "PUT", body })
         tell("Set")
         await this.#load()
@@ -122,7 +122,7 @@ export default class SignalsView {
     if (text === this.shown) return
     this.shown = text
     replace(this.timers, answer.timers.length === 0
-      ? h("tr", h("td.muted", { colSpan: 5 }, "No timer is set."))
+      ? remark("No timer is set.")
       : answer.timers.map((timer) => h("tr", h("td.mono", timer.path),
         h("td", timer.every ? `every ${timer.every}` : timer.after ? `once, after ${timer.after}` : `at ${clock(timer.at)}`),
         h("td.number", until(timer.next)), h("td.mono", preview(timer.message)),

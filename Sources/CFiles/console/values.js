@@ -22,27 +22,20 @@ const quoted = (text, length) => JSON.stringify(text.length > length ? `${text.s
 /** What colours a value: the name of its kind. */
 export const kind = (value) => value === null ? "null" : Array.isArray(value) ? "object" : typeof value
 
-const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+const tokens = /"(?:[^"\\]|\\.)*"|\{\}|\[\]|[{}[\],:]/g
 
-/** JSON with line breaks, in which every digit stays as it is. */
+/** JSON without spaces, as the server has it, with line breaks, in which every digit stays as it is. */
 export function pretty(text) {
-  let indent = 0
-  let out = ""
-  let last = ""
-  for (const [token] of text.matchAll(tokens)) {
-    const isEnd = token === "}" || token === "]"
-    const line = () => `\n${"  ".repeat(indent)}`
-    if (isEnd) {
-      indent -= 1
-      if (last !== "{" && last !== "[") out += line()
-    } else if (last === "{" || last === "[") out += line()
-    out += token
-    if (token === "{" || token === "[") indent += 1
-    else if (token === ",") out += line()
-    else if (token === ":") out += " "
-    last = token
-  }
-  return out
+  let depth = 0
+  const line = () => `\n${"  ".repeat(depth)}`
+  return text.replace(tokens, (token) => {
+    if ("{[".includes(token)) depth += 1
+    if ("}]".includes(token)) {
+      depth -= 1
+      return line() + token
+    }
+    return token === ":" ? ": " : "{[,".includes(token) ? token + line() : token
+  })
 }
 
 export const pointerOf = (pointer, name) => `${pointer}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`
