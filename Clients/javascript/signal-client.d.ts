@@ -142,7 +142,7 @@ interface Feed<Item> extends AsyncIterable<Item> {
   readonly state: FeedState
   /** Why it has ended, if by no choice of this side. */
   readonly error: Error | null
-  /** Resolves when it is live for the first time, or has had all it wanted; rejects when it is refused or ends before. */
+  /** Resolves when it is first live, or has had all it wanted; rejects when it is refused, or ends before. */
   readonly ready: Promise<void>
   cancel(): void
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, void>
