@@ -75,8 +75,7 @@ export class PropertyPane {
       if (!watch.entry(path)) this.#render()
       if (!this.#stopped.signal.aborted) this.#stop = poll(5000, () => this.#count())
     }, (problem) => {
-      // It was cancelled here.
-      if (!watch.error) return
+      if (!watch.error) return // cancelled here
       if (path === this.path) replace(this.value, h("p.problem", problem.message))
       else complain(problem)
     })
@@ -110,7 +109,7 @@ export class PropertyPane {
 
   #doubt = () => {}
 
-  /** What no event tells: all digits, a time to live that has been extended, and who watches. */
+  /** What no event tells: all digits, an extended time to live, who watches. */
   async #ask(isCounted) {
     this.#raw = await this.#read(isCounted ? "?watchers=true" : "", this.#stopped.signal)
     if (this.#isExact) this.#render()
@@ -123,7 +122,7 @@ export class PropertyPane {
     try {
       await this.#ask(this.#mayCount)
     } catch (problem) {
-      // Who may not see who watches may see the value all the same.
+      // Who may not see watchers may see the value.
       if (!isRefusal(problem) || !this.#mayCount || problem.code === "invalid_token") throw problem
       this.#mayCount = false
       await this.#ask()
@@ -185,7 +184,7 @@ export class PropertyPane {
       left: expires && Math.max(1, Math.floor((Date.parse(expires) - Date.parse(headers.get("Date"))) / 1000)) }
   }
 
-  /** As above; where there is no property, that is `null`. */
+  /** As above; `null` where there is no property. */
   #readAny() {
     return this.#read().catch((problem) => {
       if (problem.code !== "not_found") throw problem
@@ -259,7 +258,7 @@ export class PropertyPane {
     }
   }
 
-  /** Somebody else was faster: both values, and nothing is overwritten without being asked for. */
+  /** Somebody else was faster: shows both values, overwrites nothing unasked. */
   async #conflict(edit) {
     const { text, tag } = await this.#readAny()
     replace(this.conflict, h("div.conflict", { role: "alert" },
@@ -384,7 +383,7 @@ export class PropertyPane {
     const isLong = this.#seconds >= 600
     this.chart.series = [...this.#series.values()].map((series) => {
       const { points, past, band } = series
-      // The first point is the last change before the page was opened; the others were seen.
+      // The first point is the last change before the page opened; the others were seen.
       const opened = points[1]?.t ?? Infinity
       const isPast = ({ t }) => t < opened
       return { label: this.#name(series), band: isLong ? band.filter(isPast) : [],
@@ -433,13 +432,13 @@ export class PropertyPane {
   }
 }
 
-/** What the chart shows of a change: a number, or a hole. */
+/** A change in the chart: a number, or a hole. */
 function pointOf({ type, value, time }, pointer) {
   const number = type === "didSet" ? part(value, pointer) : null
   return { t: time ? Date.parse(time) : Date.now(), v: Number.isFinite(number) ? number : null }
 }
 
-/** The field of a condition: the tag that was seen, or that there was nothing. */
+/** The condition: the tag that was seen, or that there was nothing. */
 const condition = (tag) => tag ? { "If-Match": tag } : { "If-None-Match": "*" }
 
 /** Puts the caret at an offset in bytes. */

@@ -58,7 +58,7 @@ export default class SignalsView {
       this.#show()
     })
     feed.ready.catch((problem) => {
-      // Without an error it was cancelled here.
+      // Else it was cancelled here.
       if (feed === this.#feed && feed.error) this.problem.textContent = problem.message
     })
   }
