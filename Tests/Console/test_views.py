@@ -217,6 +217,20 @@ def test_nothing_is_wider_than_the_screen(console, view):
     assert page.evaluate("document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth")
 
 
+def test_what_is_well_looks_well(console):
+    page = console.open("clients")
+    expect(page.locator(".state")).to_have_text("Live")
+    colour = "(element) => getComputedStyle(element).backgroundColor"
+    accent = page.locator(".views [aria-current]").evaluate(colour)
+    assert page.locator(".state").evaluate(colour) == accent
+    assert page.locator(".tag.is-good").first.evaluate(colour) == accent
+    assert page.evaluate("""() => {
+      const probe = document.body.appendChild(document.createElement("i"))
+      probe.style.background = "var(--accent-soft)"
+      return getComputedStyle(probe).backgroundColor
+    }""") == accent
+
+
 def test_views_are_reached_by_links(console):
     page = console.open()
     for name in ("Signals", "Expressions", "Clients", "Server", "Properties"):

@@ -61,7 +61,6 @@ export const line = (properties) => h("input", { spellcheck: false, autocomplete
 export const table = (names, body, style) => h("div.wide-table", { tabIndex: 0 }, h("table", { class: style },
   h("thead", h("tr", names.map((name) => h("th", { scope: "col" }, name)))), body))
 
-/** A row of a table without cells. */
 export const remark = (text, style = "muted") => h("tr", h("td", { colSpan: 8, class: style }, text))
 
 export const fact = (name, ...values) => h("div", h("dt", name), h("dd", ...values))

@@ -19,7 +19,6 @@ const brief = (value) => value === null || typeof value !== "object"
 
 const quoted = (text, length) => JSON.stringify(text.length > length ? `${text.slice(0, length)}…` : text)
 
-/** What colours a value: the name of its kind. */
 export const kind = (value) => value === null ? "null" : Array.isArray(value) ? "object" : typeof value
 
 const tokens = /"(?:[^"\\]|\\.)*"|\{\}|\[\]|[{}[\],:]/g
