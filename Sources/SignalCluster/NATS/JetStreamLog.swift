@@ -53,7 +53,6 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
     /// When its leader is asked again.
     var askAgain: UInt64?
     var records: [(sequence: UInt64, bytes: [UInt8])] = []
-    var bytes = 0
   }
 
   /// Records that are asked for at once, and their bytes.

@@ -210,8 +210,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     tell(at: now)
     let next = log.proceed(at: now, on: loop)
     return min(
-      next, isLeading ? presence.nextLook : .max, isOpen ? snapshots.deadline : .max, demand.deadline, machine.deadline,
-      forwarding.deadline, isOpen ? .max : retryOpening,
+      next, isLeading && isOpen ? presence.nextLook : .max, isOpen ? snapshots.deadline : .max, demand.deadline,
+      machine.deadline, forwarding.deadline, isOpen ? .max : retryOpening,
       isEnding || stepDownEnd != nil ? now + 20 : .max)
   }
 
