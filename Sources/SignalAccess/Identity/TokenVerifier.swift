@@ -7,7 +7,7 @@ package final class TokenVerifier: Sendable {
   /// By how much the clocks of issuers may differ, in milliseconds.
   package static let leeway: Int64 = 30_000
   /// The maximum number of tokens that are remembered.
-  package static let mostRemembered = 10_000
+  package static let mostRemembered = 20_000
   /// How many keys are tried for one token: of more that could have signed it, none is.
   package static let mostTried = 4
   /// The longest subject, in bytes.
@@ -29,7 +29,7 @@ package final class TokenVerifier: Sendable {
   package let keys: [VerificationKey]
   package let requirements: Requirements
   /// By the digest of their text.
-  private let remembered = Mutex<[Digest: Identity]>([:])
+  private let remembered = Mutex(RecentlyUsed<Digest, Identity>(capacity: mostRemembered / 2))
 
   package init(_ keys: [VerificationKey], _ requirements: Requirements = Requirements()) {
     self.keys = keys
@@ -40,16 +40,12 @@ package final class TokenVerifier: Sendable {
   package func identity(of text: Span<UInt8>, at now: Timestamp) throws(TokenFault) -> Identity {
     guard text.count <= JSONWebToken.mostBytes else { throw .tooLong }
     let digest = Digest(of: text)
-    if let known = remembered.withLock({ $0[digest] }) {
+    if let known = remembered.withLock({ $0.find(digest) }) {
       guard known.isAccepted(at: now) else { throw .expired }
       return known
     }
     let identity = try verify(text, at: now)
-    remembered.withLock { remembered in
-      // They are quickly verified again.
-      if remembered.count >= Self.mostRemembered { remembered.removeAll(keepingCapacity: true) }
-      remembered[digest] = identity
-    }
+    remembered.withLock { $0.insert(identity, for: digest) }
     return identity
   }
 

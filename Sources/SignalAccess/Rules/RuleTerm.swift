@@ -59,7 +59,9 @@ package struct AccessSubject {
 }
 
 /// One condition of a rule for one caller and one operation: where it applies, and what is left of it.
-struct RuleTerm: Sendable {
+///
+/// A class, as every judgement walks the terms of a caller, and a copy of each would cost more than to match its pattern.
+final class RuleTerm: Sendable {
   /// A property of `with` that the condition uses.
   struct Dependency: Sendable {
     let slot: Int

@@ -12,9 +12,10 @@ final class AccessControl {
 
   /// The rules; nil: whoever reaches the server may do everything.
   private(set) var policy: AccessPolicy?
-  /// Emptied when full: they are calculated anew.
-  private var rights: [Key: Rights] = [:]
-  private static let mostRights = 4096
+  private var rights = RecentlyUsed<Key, Rights>(capacity: mostRights / 2)
+  /// The maximum number of callers whose rights are remembered; those of others are calculated anew, which takes
+  /// hundreds of times as long as to find them.
+  private static let mostRights = 8192
   /// Those that were asked for last: one caller asks again and again.
   private var last: (key: Key, rights: Rights)?
 
@@ -32,7 +33,7 @@ final class AccessControl {
   /// Replaces the rules.
   func set(_ policy: AccessPolicy?) {
     self.policy = policy
-    rights = [:]
+    rights = RecentlyUsed(capacity: Self.mostRights / 2)
     last = nil
   }
 
@@ -48,10 +49,13 @@ final class AccessControl {
     let key = Key(
       identity: identity.map { ObjectIdentifier($0) }, request: policy.usesRequest ? request : nil)
     if let last, last.key == key { return last.rights }
-    let found = rights[key] ?? Rights(policy, identity, key.request)
-    if rights.count >= Self.mostRights { rights.removeAll() }
-    rights[key] = found
-    last = (key, found)
-    return found
+    if let found = rights.find(key) {
+      last = (key, found)
+      return found
+    }
+    let made = Rights(policy, identity, key.request)
+    rights.insert(made, for: key)
+    last = (key, made)
+    return made
   }
 }

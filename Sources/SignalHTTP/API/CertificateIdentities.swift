@@ -8,23 +8,22 @@ import SignalStore
 /// The same certificate is the same identity on every connection, so that what the rules leave for it is calculated
 /// once.
 final class CertificateIdentities {
-  /// The maximum number of certificates that are remembered; all are forgotten then.
-  static let mostRemembered = 4096
+  /// The maximum number of certificates that are remembered.
+  static let mostRemembered = 8192
   /// The longest common name or name that is an `id`, in bytes, as that of a JSON Web Token is bounded.
   static let mostIDBytes = TokenVerifier.mostSubjectBytes
 
   /// By fingerprint.
-  private var remembered: [[UInt8]: Identity] = [:]
+  private var remembered = RecentlyUsed<[UInt8], Identity>(capacity: mostRemembered / 2)
 
   /// How many are remembered.
   var count: Int { remembered.count }
 
   /// Who a certificate says its holder is.
   func identity(of certificate: ClientCertificate) -> Identity {
-    if let known = remembered[certificate.fingerprint] { return known }
-    if remembered.count >= Self.mostRemembered { remembered.removeAll(keepingCapacity: true) }
+    if let known = remembered.find(certificate.fingerprint) { return known }
     let identity = Identity(certificate)
-    remembered[certificate.fingerprint] = identity
+    remembered.insert(identity, for: certificate.fingerprint)
     return identity
   }
 }
