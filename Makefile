@@ -52,7 +52,7 @@ crash: build ## kill a server that keeps its store in a folder, S times (100), a
 	@python3 Tests/Durability/crash.py .build/release/signal-server --cuts $(or $(S),100) $(ARGS)
 
 simulate: ## run S clusters (10000) whose faults follow from their seeds, and look for what was lost
-	@CLUSTER_RUNS=$(or $(S),10000) LIMIT=7200 scripts/test.sh --filter '^ClusterTests.SimulationTests'
+	@CLUSTER_RUNS=$(or $(S),10000) LIMIT=7200 scripts/test.sh --filter '^ClusterTests.(Loss)?SimulationTests'
 
 faults: build ## break a cluster in many ways for S seconds (60), and look for what was lost; needs nats-server (NATS_SERVER)
 	@python3 Tests/Cluster/faults.py .build/release/signal-server --seconds $(or $(S),60) $(ARGS)

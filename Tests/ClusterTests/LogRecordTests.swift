@@ -57,21 +57,49 @@ struct LogRecordTests {
     var position = LogPosition()
     position.advance(over: claim(1, "a", after: position), key)
     let other = LogPosition()
-    #expect(position.judge(claim(2, "b", after: position).head) == .counts)
-    #expect(position.judge(claim(1, "b", after: position).head) == .stale)
-    #expect(position.judge(claim(2, "b", after: other).head) == .stale)
+    #expect(position.judge(claim(2, "b", after: position).head, key) == .counts)
+    #expect(position.judge(claim(1, "b", after: position).head, key) == .stale)
+    #expect(position.judge(claim(2, "b", after: other).head, key) == .stale)
   }
 
   @Test func `a batch counts if it is the next of the leader`() {
     var position = LogPosition()
     position.advance(over: claim(1, "a", after: position), key)
-    #expect(position.judge(batch(1, after: position).head) == .counts)
-    #expect(position.judge(batch(2, after: position).head) == .hole)
-    #expect(position.judge(batch(1, after: position, node: "b").head) == .stale)
+    #expect(position.judge(batch(1, after: position).head, key) == .counts)
+    #expect(position.judge(batch(2, after: position).head, key) == .hole)
+    #expect(position.judge(batch(1, after: position, node: "b").head, key) == .stale)
     var further = position
     further.advance(over: batch(1, after: position), key)
-    #expect(further.judge(batch(1, after: position).head) == .stale)
-    #expect(position.judge(batch(1, after: further).head) == .diverged)
+    #expect(further.judge(batch(1, after: position).head, key) == .stale)
+    #expect(position.judge(batch(1, after: further).head, key) == .diverged)
+  }
+
+  @Test func `behind a fence nothing counts but a claim with another epoch`() throws {
+    var position = LogPosition()
+    position.advance(over: claim(1, "a", after: position), key)
+    position.sequence = 1
+    func fence(after sequence: UInt64, _ key: ChainKey) -> LogRecord {
+      LogRecord(FenceHead(term: 9, node: "x", session: "s", after: sequence, key))
+    }
+    let right = fence(after: 1, key)
+    let read = try LogRecord(right.bytes)
+    #expect(read.head == right.head)
+    #expect(position.judge(right.head, key) == .counts)
+    #expect(position.judge(fence(after: 2, key).head, key) == .stale)
+    #expect(position.judge(fence(after: 1, ChainKey(Array("other".utf8))).head, key) == .stale)
+    let (link, next) = (position.link, batch(1, after: position))
+    position.advance(over: right, key)
+    position.sequence = 2
+    #expect(position.isFenced && position.link == link && position.revision == 0)
+    #expect(position.judge(next.head, key) == .stale)
+    let same = ClaimHead(
+      term: 2, node: "b", session: "s", last: 0, previous: link, epoch: position.epoch ?? .random())
+    #expect(position.judge(.claim(same), key) == .stale)
+    let other = LogRecord(
+      ClaimHead(term: 2, node: "b", session: "s", last: 0, previous: link, epoch: Epoch("other") ?? .random()))
+    #expect(position.judge(other.head, key) == .counts)
+    position.advance(over: other, key)
+    #expect(!position.isFenced && position.leader == "b")
   }
 
   @Test func `the link depends on the secret, on the record and on those before it`() {

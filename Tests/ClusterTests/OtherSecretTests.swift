@@ -65,7 +65,42 @@ struct OtherSecretTests {
     let member = try machine("right", reading: claims)
     let batch = LogRecord(BatchHead(term: 2, number: 1, node: "x", first: 1, previous: ChainLink(word: 7)), lines: [])
     member.received(3, batch.bytes, at: 4)
+    // Before it ends it looks whether the stream still has what was read from it.
+    try answer(member, with: claims[1].bytes, at: 5)
     #expect(member.role == .diverged && !member.hasOtherSecret)
+  }
+
+  /// Answers the question for the second record with these bytes.
+  private func answer(_ machine: ClusterMachine, with bytes: [UInt8], at now: UInt64) throws {
+    let questions = machine.takeActions().compactMap {
+      if case .read(let after, let tag) = $0 { (after, tag) } else { nil }
+    }
+    let question = try #require(questions.last)
+    #expect(question.0 == 1)
+    machine.read(
+      .records([(sequence: UInt64(2), bytes: bytes), (sequence: UInt64(3), bytes: Array("x".utf8))], last: 3),
+      tag: question.1, at: now)
+  }
+
+  @Test func `who finds another record in the place of the last one fences the log before it ends`() throws {
+    let claims = Self.claims()
+    let member = try machine("right", reading: claims)
+    member.reconnected(at: 10)
+    for round in 0..<3 {
+      #expect(member.role != .diverged)
+      try answer(member, with: claims[0].bytes, at: 11 + UInt64(round) * 1000)
+      member.tick(at: 500 + UInt64(round) * 1000)
+    }
+    let fence = try #require(
+      member.takeActions().compactMap { if case .append(let record, 3, let tag) = $0 { (record, tag) } else { nil } }
+        .first)
+    guard case .fence(let head) = fence.0.head else {
+      Issue.record("no fence")
+      return
+    }
+    #expect(head.after == 3 && member.role != .diverged)
+    member.appended(.stored(4), tag: fence.1, at: 5000)
+    #expect(member.role == .diverged)
   }
 }
 

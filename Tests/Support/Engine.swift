@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import SignalHTTP
 
 #if canImport(Glibc)
   import Glibc
@@ -115,4 +116,31 @@ package final class Engine: Sendable {
 package struct EngineError: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
+}
+
+extension Engine {
+  /// Asks the server something, as any program may.
+  ///
+  /// - Returns: The payload of the answer.
+  package func request(_ subject: String, _ payload: String = "") throws -> String {
+    let socket = try BlockingSocket(
+      .tcp(host: "127.0.0.1", port: port), tls: nil, timeout: LiveClient.patience, receiveBuffer: nil)
+    let client = HTTPClient(socket, authority: "")
+    let text =
+      #"CONNECT {"verbose":false,"headers":true,"no_responders":true}"# + "\r\nSUB answer 1\r\n"
+      + "PUB \(subject) answer \(payload.utf8.count)\r\n\(payload)\r\n"
+    try client.send(Array(text.utf8), timeout: LiveClient.patience)
+    var bytes: [UInt8] = []
+    let deadline = Deadline(after: LiveClient.patience)
+    while try socket.receive(into: &bytes, by: deadline) > 0 {
+      let received = String(decoding: bytes, as: UTF8.self)
+      // With fields there are two numbers: of these, and of all.
+      guard let head = received.firstMatch(of: /MSG answer 1 (?:([0-9]+) )?([0-9]+)\r\n/), let count = Int(head.2)
+      else { continue }
+      let message = received[head.range.upperBound...].utf8
+      guard message.count >= count else { continue }
+      return String(Substring(message.prefix(count).dropFirst(head.1.flatMap { Int($0) } ?? 0)))
+    }
+    throw EngineError("no answer to \(subject)")
+  }
 }

@@ -23,6 +23,8 @@ package struct LogPosition: Sendable, Equatable {
   package private(set) var epoch: Epoch?
   /// How many entries there were in all records that counted.
   package private(set) var entries: UInt64 = 0
+  /// Whether a fence was read, behind which only a claim with another epoch counts.
+  package private(set) var isFenced = false
 
   package init() {}
 
@@ -41,6 +43,23 @@ package struct LogPosition: Sendable, Equatable {
     self.entries = entries
   }
 
+  /// Goes on behind a fence: it is no part of the chain, whose end its writer may not know, and what is in flight of a
+  /// leader ends with its term.
+  package mutating func fence() { (leader, isFenced) = ("", true) }
+
+  /// The position of a snapshot by which the same revisions go on as another history, at a later place of the stream.
+  ///
+  /// Nobody leads there, so that no batch of before can count behind it.
+  ///
+  /// - Parameters:
+  ///   - sequence: Higher than any that was read by anybody.
+  ///   - term: Not lower than any that is known.
+  package func restarted(at sequence: UInt64, term: UInt64, epoch: Epoch) -> LogPosition {
+    LogPosition(
+      sequence: sequence, term: term, leader: "", number: 0, revision: revision, link: link, epoch: epoch,
+      entries: entries)
+  }
+
   /// What a record means to those who have read up to here.
   package enum Verdict: Sendable, Equatable {
     case counts
@@ -53,10 +72,12 @@ package struct LogPosition: Sendable, Equatable {
   }
 
   /// Judges the next record.
-  package func judge(_ head: LogRecord.Head) -> Verdict {
+  package func judge(_ head: LogRecord.Head, _ key: ChainKey) -> Verdict {
     switch head {
     case .claim(let claim):
-      claim.term > term && claim.last == revision && claim.previous == link ? .counts : .stale
+      claim.term > term && claim.last == revision && claim.previous == link && !(isFenced && claim.epoch == epoch)
+        ? .counts : .stale
+    case .fence(let fence): fence.after == sequence && fence.isProven(by: key) ? .counts : .stale
     case .batch(let batch):
       if batch.term != term || batch.node != leader || batch.number <= number {
         .stale
@@ -70,12 +91,14 @@ package struct LogPosition: Sendable, Equatable {
 
   /// Goes on behind a record that counts.
   package mutating func advance(over record: LogRecord, _ key: ChainKey) {
-    link = key.link(after: link, record.bytes)
     switch record.head {
+    case .fence: fence()
     case .claim(let claim):
+      link = key.link(after: link, record.bytes)
       (term, leader, number) = (claim.term, claim.node, 0)
-      epoch = claim.epoch
+      (epoch, isFenced) = (claim.epoch, false)
     case .batch(let batch):
+      link = key.link(after: link, record.bytes)
       number = batch.number
       let counts = record.counts
       revision = Revision(revision.number + UInt64(counts.revisions))

@@ -12,6 +12,7 @@ package struct LogRecord: Sendable {
   package enum Head: Sendable, Equatable {
     case batch(BatchHead)
     case claim(ClaimHead)
+    case fence(FenceHead)
   }
 
   package let head: Head
@@ -63,6 +64,37 @@ package struct ClaimHead: Sendable, Equatable {
   package let epoch: Epoch
 }
 
+/// The head of a record that ends a history: behind it nothing counts but a claim with another epoch.
+///
+/// It is written by a node that has shown something which is not in the stream any more, so that no cursor of before is
+/// taken for what follows.
+package struct FenceHead: Sendable, Equatable {
+  /// The term of its writer, which need not be that of the stream.
+  package let term: UInt64
+  package let node: String
+  package let session: String
+  /// The sequence of the record before it: anywhere else it does not count.
+  package let after: UInt64
+  /// What only who has the secret can make of these: the writer need not know the link of the record before it.
+  package let proof: ChainLink
+
+  package init(term: UInt64, node: String, session: String, after: UInt64, _ key: ChainKey) {
+    self.init(
+      term: term, node: node, session: session, after: after, proof: Self.proof(node, session, after, key))
+  }
+
+  init(term: UInt64, node: String, session: String, after: UInt64, proof: ChainLink) {
+    (self.term, self.node, self.session, self.after, self.proof) = (term, node, session, after, proof)
+  }
+
+  /// Whether it was written by somebody who has the secret.
+  func isProven(by key: ChainKey) -> Bool { proof == Self.proof(node, session, after, key) }
+
+  private static func proof(_ node: String, _ session: String, _ after: UInt64, _ key: ChainKey) -> ChainLink {
+    key.link(after: .none, Array("fence \(after) \(session) \(node)".utf8))
+  }
+}
+
 // MARK: - Writing
 
 extension LogRecord {
@@ -94,6 +126,19 @@ extension LogRecord {
     bytes.append(literal: "\"")
     Self.end(head.previous, &bytes)
     self.head = .claim(head)
+    bodyStart = bytes.count
+    self.bytes = bytes
+  }
+
+  package init(_ head: FenceHead) {
+    var bytes: [UInt8] = []
+    Self.begin("fence", head.term, head.node, &bytes)
+    bytes.append(literal: #","session":"#)
+    bytes.appendJSON(head.session)
+    bytes.append(literal: #","after":"#)
+    bytes.appendJSON(head.after)
+    Self.end(head.proof, &bytes)
+    self.head = .fence(head)
     bodyStart = bytes.count
     self.bytes = bytes
   }
@@ -159,6 +204,10 @@ extension LogRecord {
         ClaimHead(
           term: term, node: node, session: try string("session"), last: Revision(try number("last")),
           previous: previous, epoch: epoch))
+    case "fence":
+      head = .fence(
+        FenceHead(
+          term: term, node: node, session: try string("session"), after: try number("after"), proof: previous))
     default: throw .malformed
     }
     bodyStart = min(end + 1, bytes.count)

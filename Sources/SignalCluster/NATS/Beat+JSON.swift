@@ -16,11 +16,20 @@ extension Beat {
     text.append(literal: #","term":"#)
     text.appendJSON(term)
     text.append(literal: isLeading ? #","leads":true"# : #","leads":false"#)
+    if !canLead { text.append(literal: #","edge":true"#) }
     if isResigning { text.append(literal: #","resigns":true"#) }
     text.append(literal: #","sequence":"#)
     text.appendJSON(sequence)
     text.append(literal: #","revision":"#)
     text.appendJSON(revision.number)
+    if let link {
+      text.append(literal: #","link":"#)
+      text.appendJSON(link.text)
+    }
+    if known > 0 {
+      text.append(literal: #","known":"#)
+      text.appendJSON(known)
+    }
     text.append(literal: #","holders":"#)
     text.appendJSON(holders)
     if demand > 0 {
@@ -49,7 +58,9 @@ extension Beat {
     self.init(
       node: node, session: session, age: reader.number("age") ?? 0, term: term,
       isLeading: reader.flag("leads") ?? false,
-      isResigning: reader.flag("resigns") ?? false, sequence: sequence, revision: Revision(revision),
+      isResigning: reader.flag("resigns") ?? false, canLead: !(reader.flag("edge") ?? false), sequence: sequence,
+      revision: Revision(revision),
+      link: reader.text("link").flatMap { ChainLink($0) }, known: reader.number("known") ?? 0,
       holders: reader.number("holders") ?? 0, demand: reader.number("demand") ?? 0, told: reader.number("told") ?? 0,
       time: Timestamp(milliseconds: time), version: version)
   }

@@ -248,8 +248,15 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   /// The leader of the stream has said how far it goes.
   private func endIsKnown(_ message: NATSMessage, tag: UInt64, on loop: isolated EventLoop) {
     guard var reading, reading.tag == tag, reading.last == nil else { return }
-    guard message.status == nil, let tree = LogRecord.tree(of: message.payload[...]),
-      let state = tree.member("state", of: tree.root),
+    let tree = message.status == nil ? LogRecord.tree(of: message.payload[...]) : nil
+    if let error = tree.flatMap({ $0.member("error", of: $0.root) }), let tree,
+      tree.member("err_code", of: error).flatMap({ tree.uint64($0) }) == StreamConfiguration.noSuchStream
+    {
+      // Somebody has removed it; where it is there after all this changes nothing.
+      client.publish("$JS.API.STREAM.CREATE.\(stream.name)", reply: "\(inbox).info", stream.request)
+      return fail(on: loop)
+    }
+    guard let tree, let state = tree.member("state", of: tree.root),
       let first = tree.member("first_seq", of: state).flatMap({ tree.uint64($0) }),
       let last = tree.member("last_seq", of: state).flatMap({ tree.uint64($0) })
     else { return fail(on: loop) }

@@ -62,6 +62,11 @@ final class JetStreamSnapshots: @unchecked Sendable {
     }
   }
 
+  /// Has the log begin behind a sequence, also when it ends before that; answered as a part that is stored.
+  func restartLog(behind sequence: UInt64, on loop: isolated EventLoop) {
+    ask("$JS.API.STREAM.PURGE.\(stream.name)", "p", Array(#"{"seq":\#(sequence + 1)}"#.utf8))
+  }
+
   /// Removes the records of the log up to one that is in all snapshots that are kept.
   func purgeLog(through sequence: UInt64, on loop: isolated EventLoop) {
     client.publish("$JS.API.STREAM.PURGE.\(stream.name)", Array(#"{"seq":\#(sequence + 1)}"#.utf8))
@@ -83,6 +88,7 @@ final class JetStreamSnapshots: @unchecked Sendable {
     switch kind {
     case "l": return listed(message, on: loop)
     case "s": return Self.isStored(message) ? .stored : .failed
+    case "p": return .stored
     case "r": return partCame(message)
     default: return nil
     }

@@ -55,6 +55,8 @@ package enum ClusterEvent: Sendable, Equatable {
   /// A snapshot was written, with everything up to a record of the log, and what was loaded instead of the records before.
   case snapshotWritten(sequence: UInt64)
   case snapshotLoaded(sequence: UInt64)
+  /// The log ends below what was told: it is restarted with what this node has, as another epoch.
+  case restartsLog(sequence: UInt64, revision: Revision)
   /// Another process has the name of this node, and joined later: it is going to end.
   case namesake(session: String)
   /// Nothing that is held here can be trusted any more: the process has to begin anew.

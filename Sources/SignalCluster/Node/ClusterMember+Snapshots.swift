@@ -11,6 +11,9 @@ struct SnapshotWork {
     case writing(SnapshotWriter, isComplete: Bool)
     /// Parts are being read, from a sequence on.
     case loading(SnapshotName, SnapshotReader)
+    /// A part of the snapshot by which the log is restarted is being stored; all of them are, but for what says so; that is
+    /// being stored; the log is made to begin behind it.
+    case restarting(SnapshotWriter), written(SnapshotWriter), completing(SnapshotWriter), shifting(SnapshotWriter)
   }
 
   var stage = Stage.idle
@@ -27,6 +30,8 @@ struct SnapshotWork {
   private(set) var needed: UInt64?
   /// Up to where the log was shortened by this node.
   var purged: UInt64 = 0
+  /// Until when a restart may be finished.
+  var restartEnd: UInt64 = 0
 
   /// For an answer; then it is begun anew.
   static let patience: UInt64 = 5000
@@ -55,14 +60,14 @@ struct SnapshotWork {
 extension ClusterMember {
   /// Looks now and then which snapshots there are.
   func tendSnapshots(at now: UInt64, on loop: isolated EventLoop) {
-    guard isOpen, isStarted else { return snapshots.abandon(until: now) }
+    guard isOpen else { return abandonSnapshots(until: now, at: now, on: loop) }
     if case .idle = snapshots.stage {
       guard now >= snapshots.nextLook else { return }
       snapshots.stage = .listing
       log.snapshots.list(on: loop)
     } else {
       guard now >= snapshots.since + SnapshotWork.patience else { return }
-      return snapshots.abandon(until: now + SnapshotWork.pause)
+      return abandonSnapshots(until: now + SnapshotWork.pause, at: now, on: loop)
     }
     snapshots.since = now
   }
@@ -73,7 +78,14 @@ extension ClusterMember {
     snapshots.stage = .idle
     snapshots.since = now
     switch (stage, answer) {
-    case (.listing, .listed(let complete, let incomplete)): look(at: complete, incomplete, now, on: loop)
+    case (.listing, .listed(let complete, let incomplete)):
+      if let newest = complete.last { machine.knows(snapshot: newest.sequence) }
+      guard isStarted else {
+        isStarted = true
+        machine.start(at: now)
+        return perform(at: now, on: loop)
+      }
+      look(at: complete, incomplete, now, on: loop)
     case (.writing(let writer, let isComplete), .stored):
       if isComplete {
         snapshots.newest = max(snapshots.newest, writer.name.sequence)
@@ -84,7 +96,9 @@ extension ClusterMember {
       }
     case (.loading(let name, let reader), .parts(let parts, let next, let isEnd)):
       load(name, reader, parts, next, isEnd, at: now, on: loop)
-    default: snapshots.abandon(until: now + SnapshotWork.pause)
+    default:
+      if continueRestart(stage, answer, at: now, on: loop) { return }
+      snapshots.abandon(until: now + SnapshotWork.pause)
     }
   }
 
@@ -142,7 +156,8 @@ extension ClusterMember {
     guard complete.count >= 2, let newest = complete.last else { return }
     for name in incomplete where name < newest { log.snapshots.remove(name, on: loop) }
     let older = complete[complete.count - 2].sequence
-    guard older > snapshots.purged else { return }
+    // One that is further than the log is of another one, which this one must not be made to follow.
+    guard older > snapshots.purged, older <= machine.position.sequence else { return }
     snapshots.purged = older
     log.snapshots.purgeLog(through: older, on: loop)
   }

@@ -273,6 +273,9 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       case .load(let sequence):
         guard store == nil else { return end("the log does not reach back to the position of this node") }
         snapshots.load(behind: sequence)
+      case .restart(let position): restart(at: position, on: loop)
+      case .finishRestart(let end): finishRestart(before: end, on: loop)
+      case .abandonRestart: abandonRestart(at: now, on: loop)
       case .diverged where machine.hasOtherSecret:
         misconfigured(
           "the records of the others do not follow from each other: cluster.secret-file probably has another secret here"
@@ -308,12 +311,9 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     self.maxRecordBytes = maxRecordBytes
     observer(.engineConnected)
     let now = loop.milliseconds
-    if isStarted {
-      machine.reconnected(at: now)
-    } else {
-      isStarted = true
-      machine.start(at: now)
-    }
+    // It starts when it is known which snapshots there are: one that is further than the log shows that this was cut.
+    guard isStarted else { return snapshots.abandon(until: now) }
+    machine.reconnected(at: now)
     perform(at: now, on: loop)
   }
 
@@ -427,7 +427,7 @@ final class SessionEpoch: @unchecked Sendable {
   func trust() { isTrusted = true }
 
   func choose(_ position: LogPosition) -> Epoch {
-    if isTrusted, let epoch = position.epoch { return epoch }
+    if isTrusted, !position.isFenced, let epoch = position.epoch { return epoch }
     return .random()
   }
 }

@@ -15,9 +15,15 @@ package struct Beat: Sendable, Equatable {
   package var isLeading: Bool
   /// Whether it stops leading by itself, so that nobody has to wait.
   package var isResigning = false
+  /// Whether it may lead.
+  package var canLead = true
   /// Where its position in the log is.
   package var sequence: UInt64
   package var revision: Revision
+  /// The link there; nil while it is not sure that it has the secret of the others.
+  package var link: ChainLink?
+  /// The last sequence that it knows to exist, or to have existed; 0 where that is the one of its position.
+  package var known: UInt64 = 0
   /// The beginning of the numbers of all holders that its process makes; 0 where it has none.
   package var holders: UInt64 = 0
   /// Grows each time that it needs to be told anew what is watched at other nodes; 0 while it needs nothing.

@@ -26,6 +26,14 @@ package enum ClusterAction: Sendable {
   case caughtUp
   /// The log does not reach back to the position: load a snapshot that is at least behind this sequence.
   case load(after: UInt64)
+  /// The stream has lost records that were read from it: write what is held as a snapshot of this position, say
+  /// ``ClusterMachine/restartWritten(at:)`` when all of it but its end is stored, or ``ClusterMachine/restartFailed(at:)``.
+  case restart(LogPosition)
+  /// The stream is fenced: until a time store the end of the snapshot, have the stream begin behind its position, and say
+  /// ``ClusterMachine/restartEnded(at:)`` whatever becomes of it.
+  case finishRestart(before: UInt64)
+  /// What was written of the snapshot is of no use.
+  case abandonRestart
   /// Others have read another log: nothing that is held here can be trusted.
   case diverged
 }

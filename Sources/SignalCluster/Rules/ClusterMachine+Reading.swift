@@ -18,12 +18,16 @@ extension ClusterMachine {
   }
 
   /// Asks for what is behind the position, unless that is under way.
-  func read(at now: UInt64) {
+  func read(at now: UInt64) { ask(after: position.sequence, at: now) }
+
+  /// - Parameter anchor: What the first record of the answer has to be, if anything.
+  func ask(after sequence: UInt64, _ anchor: Anchor? = nil, at now: UInt64) {
     guard reading == nil, role != .behind else { return }
     readAgain = .max
+    nextCheck = now + times.check
     lastTag += 1
-    reading = Reading(tag: lastTag, since: now)
-    actions.append(.read(after: position.sequence, tag: lastTag))
+    reading = Reading(tag: lastTag, since: now, anchor: anchor)
+    actions.append(.read(after: sequence, tag: lastTag))
   }
 
   /// A question for records has been answered.
@@ -35,12 +39,19 @@ extension ClusterMachine {
       readAgain = now + times.beat
     case .purged(let first):
       self.reading = nil
+      // The log was shortened up to behind what was to be checked.
+      if first <= position.sequence + 1 { return anchorIsGone(at: now) }
+      forgetLoss()
       role = .behind
       actions.append(.load(after: first - 1))
     case .records(let records, let last):
       self.reading = nil
-      guard last >= position.sequence else { return readBehindEnd(at: now) }
-      shortfalls = 0
+      guard last >= position.sequence, !loss.isCertain else { return readBehindEnd(last, at: now) }
+      // Fences of before may have made it as long again.
+      if loss.since != nil, reading.anchor == nil, anchor != nil { return check(at: now) }
+      if let anchor = reading.anchor, !isConfirmed(anchor, by: records.first, last, at: now) { return }
+      if loss.isForked { return appendForkFence(after: last, at: now) }
+      if last >= known { endShortage(at: now) }
       let before = position.sequence
       known = max(known, last)
       for (sequence, bytes) in records where sequence == position.sequence + 1 {
@@ -49,20 +60,19 @@ extension ClusterMachine {
       }
       drain(at: now)
       if position.sequence >= known { return finishReading(at: now) }
-      // What others say there is, and the stream does not have yet.
-      if position.sequence > before { read(at: now) } else { readAgain = now + times.beat }
+      if position.sequence > before {
+        read(at: now)
+      } else if position.sequence == last {
+        // What others say there is, and the stream does not have yet.
+        readBehindEnd(last, at: now)
+      } else if reading.anchor != nil {
+        // Much that does not count is behind the anchor: more than one answer has.
+        read(at: now)
+      } else {
+        readAgain = now + times.beat
+      }
     }
   }
-
-  /// The stream ends before what was read from it: its leader does not know all yet, or it was lost.
-  private func readBehindEnd(at now: UInt64) {
-    shortfalls += 1
-    if shortfalls > Self.mostShortfalls { return diverge() }
-    readAgain = now + times.beat
-  }
-
-  /// How often in a row the stream may be shorter than it was.
-  private static var mostShortfalls: Int { 20 }
 
   /// Consumes what has been waiting for what was before it.
   func drain(at now: UInt64) {
@@ -106,7 +116,7 @@ extension ClusterMachine {
       counts.stale += 1
       return
     }
-    switch position.judge(record.head) {
+    switch position.judge(record.head, key) {
     case .stale:
       position.sequence = sequence
       counts.stale += 1
@@ -116,17 +126,17 @@ extension ClusterMachine {
       position.sequence = sequence
       counts.stale += 1
       holes += 1
-      if holes > 4 * times.flights { diverge() }
-    case .diverged: if isProven || counts.takeovers > 0 { diverge() } else { divergeAtFirst() }
+      if holes > 4 * times.flights { suspect(at: now) }
+    case .diverged: if isTrusted { suspect(at: now) } else { divergeAtFirst() }
     case .counts:
       holes = 0
       if position.link != .none, !isOwn(record) { isProven = true }
+      let previous = position.link
       position.sequence = sequence
       position.advance(over: record, key)
-      switch record.head {
-      case .batch: take(record)
-      case .claim(let head): take(head, bytes, at: now)
-      }
+      if case .fence(let head) = record.head { return take(head, at: now) }
+      anchor = Anchor(sequence: sequence, previous: previous, link: position.link)
+      if case .claim(let head) = record.head { take(head, bytes, at: now) } else { take(record) }
     }
   }
 
@@ -145,6 +155,7 @@ extension ClusterMachine {
   private func isOwn(_ record: LogRecord) -> Bool {
     switch record.head {
     case .claim(let head): head.session == session
+    case .fence(let head): head.session == session
     case .batch: role == .leading
     }
   }

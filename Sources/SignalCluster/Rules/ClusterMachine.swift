@@ -40,6 +40,8 @@ package final class ClusterMachine {
   struct Reading {
     let tag: UInt64
     let since: UInt64
+    /// What the first record of the answer has to be, if anything.
+    var anchor: Anchor?
   }
 
   package let node: String
@@ -60,7 +62,7 @@ package final class ClusterMachine {
   /// The last own claim, which may still come to count when it is not waited for any more.
   var lastClaim: [UInt8] = []
   /// Chooses the epoch of a claim.
-  private let epoch: (LogPosition) -> Epoch
+  let epoch: (LogPosition) -> Epoch
 
   var reading: Reading?
   /// The last sequence that is known to exist.
@@ -75,8 +77,16 @@ package final class ClusterMachine {
   var isProven = false
   /// Whether it has diverged before that: it probably has another secret than the others.
   package internal(set) var hasOtherSecret = false
-  /// How often in a row the stream was shorter than what was read from it.
-  var shortfalls = 0
+  /// What is known of records that the stream has lost.
+  var loss = Loss()
+  /// The other nodes that have been heard of lately, by their processes.
+  var others: [String: (beat: Beat, at: UInt64)] = [:]
+  /// The last sequence of the newest snapshot that is complete.
+  var newestSnapshot: UInt64 = 0
+  /// The last record that counted, by which it is checked that the stream still has it.
+  var anchor: Anchor?
+  /// When that is checked next.
+  var nextCheck: UInt64 = .max
 
   var lastTag: UInt64 = 0
   /// When the leader is missed.
@@ -126,7 +136,7 @@ package final class ClusterMachine {
   /// The log can be reached again: what was missed meanwhile is read.
   package func reconnected(at now: UInt64) {
     reading = nil
-    read(at: now)
+    check(at: now)
   }
 
   /// Whether nothing that was proposed has been acknowledged for longer than others wait for a leader.
@@ -145,6 +155,7 @@ package final class ClusterMachine {
     // The parts of a snapshot are chained by the secret as well.
     isProven = true
     ahead = position
+    anchor = nil
     role = .starting
     waiting = waiting.filter { $0.key > position.sequence }
     read(at: now)
@@ -157,9 +168,11 @@ package final class ClusterMachine {
     var next = nextBeat
     if let reading { next = min(next, reading.since + times.answer) } else { next = min(next, readAgain) }
     switch role {
-    case .following: next = min(next, patience)
+    case .following: next = min(next, patience, nextCheck)
     case .claiming: if let claim { next = min(next, claim.since + times.acknowledgement) }
-    case .leading: if let first = flights.first, !isRecovering { next = min(next, first.since + times.acknowledgement) }
+    case .leading:
+      next = min(next, nextCheck)
+      if let first = flights.first, !isRecovering { next = min(next, first.since + times.acknowledgement) }
     case .starting, .behind: break
     case .diverged, .stopped: next = .max
     }
@@ -169,11 +182,14 @@ package final class ClusterMachine {
   /// Lets time pass.
   package func tick(at now: UInt64) {
     if role == .diverged || role == .stopped { return }
+    tickLoss(at: now)
     if let reading, now >= reading.since + times.answer {
       self.reading = nil
-      read(at: now)
+      if mustCheck { check(at: now) } else { read(at: now) }
     } else if now >= readAgain {
-      read(at: now)
+      if mustCheck { check(at: now) } else { read(at: now) }
+    } else if now >= nextCheck, reading == nil, role == .following || role == .leading {
+      check(at: now)
     }
     switch role {
     case .following where now >= patience: takeOver(at: now)
@@ -199,19 +215,22 @@ package final class ClusterMachine {
   /// What it tells others about itself.
   package var beat: Beat {
     Beat(
-      node: node, session: session, term: position.term, isLeading: role == .leading, sequence: position.sequence,
-      revision: position.revision, time: Timestamp(milliseconds: 0))
+      node: node, session: session, term: position.term, isLeading: role == .leading, canLead: canLead,
+      sequence: position.sequence, revision: position.revision, link: isTrusted ? position.link : nil,
+      known: known > position.sequence ? known : 0, time: Timestamp(milliseconds: 0))
   }
 
   func publishBeat() { actions.append(.publish(beat)) }
 
   /// Another node, or this one, has told about itself.
   package func received(_ beat: Beat, at now: UInt64) {
-    guard role != .diverged, role != .stopped, beat.session != session else { return }
+    let exists = max(beat.sequence, beat.known)
+    guard role != .diverged, role != .stopped, beat.session != session, exists < Self.mostSequence else { return }
+    hear(beat, at: now)
     // Of a term that it has not read about yet, or records that have not come.
-    if beat.term > position.term || beat.sequence > known {
-      let hasMissed = beat.sequence > position.sequence && known > position.sequence
-      known = max(known, beat.sequence)
+    if beat.term > position.term || exists > known {
+      let hasMissed = exists > position.sequence && known > position.sequence
+      known = max(known, exists)
       if beat.term > position.term || hasMissed { read(at: now) }
     } else if known > position.sequence {
       read(at: now)
@@ -222,6 +241,7 @@ package final class ClusterMachine {
     {
       return divergeAtFirst()
     }
+    if hasReadOtherwise(beat) { differs(at: now) }
     guard beat.isLeading, beat.term >= position.term, role != .leading else { return }
     if beat.isResigning {
       // Somebody else is at hand; the nodes differ in when they are.
@@ -237,7 +257,7 @@ package final class ClusterMachine {
     guard canLead else { return wait(from: now) }
     role = .claiming
     claim = nil
-    read(at: now)
+    check(at: now)
   }
 
   /// Claims the next term, now that everything has been read.
@@ -288,7 +308,9 @@ package final class ClusterMachine {
   // MARK: Leading
 
   /// Whether another record can be proposed.
-  package var canPropose: Bool { role == .leading && !isRecovering && flights.count < times.flights }
+  package var canPropose: Bool {
+    role == .leading && !isRecovering && !loss.isSuspected && loss.stage == .none && flights.count < times.flights
+  }
 
   /// Appends entries, the oldest first; ``canPropose`` must be true.
   ///
@@ -308,6 +330,7 @@ package final class ClusterMachine {
 
   /// A record that was appended has been answered.
   package func appended(_ answer: AppendAnswer, tag: UInt64, at now: UInt64) {
+    if tag == loss.tag { return fenceAppended(answer, at: now) }
     if let claim, claim.tag == tag, role == .claiming {
       guard case .stored(claim.sequence) = answer, position.sequence + 1 == claim.sequence else {
         return read(at: now)
@@ -330,7 +353,7 @@ package final class ClusterMachine {
     guard !isRecovering else { return }
     isRecovering = true
     counts.recoveries += 1
-    read(at: now)
+    check(at: now)
   }
 
   /// Appends the records that are not in the log again.

@@ -12,6 +12,11 @@ package struct ClusterTimes: Sendable, Equatable {
   package var acknowledgement: UInt64 = 700
   /// For the answer to a question; then it is asked again.
   package var answer: UInt64 = 2000
+  /// Between two looks at whether the stream still has what was read from it, while nothing else is read.
+  package var check: UInt64 = 5000
+  /// How long the stream has to be shorter than what was read before it is believed: a new leader of the stream may not
+  /// know all at first.
+  package var shortage: UInt64 = 10_000
   /// Silence of a node after which what it held ends.
   package var node: UInt64 = 5000
   /// Between two looks at which snapshots there are.

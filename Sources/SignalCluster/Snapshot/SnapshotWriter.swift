@@ -26,7 +26,7 @@ struct SnapshotWriter {
   /// Bytes after which a part ends.
   static let partBytes = 1 << 20
 
-  /// - Parameter position: Where the log is when it has made the replica.
+  /// - Parameter position: Where the log is when it has made the replica; its epoch is that of the snapshot.
   init(_ replica: Replica, at position: LogPosition, session: String, key: ChainKey) {
     name = SnapshotName(sequence: position.sequence, session: session)
     self.key = key
@@ -62,7 +62,7 @@ struct SnapshotWriter {
       #"{"sequence":\#(position.sequence),"term":\#(position.term),"n":\#(position.number),"leader":"#.utf8)
     text.appendJSON(position.leader)
     text.append(contentsOf: #","revision":\#(position.revision.number),"link":"\#(position.link.text)","epoch":""#.utf8)
-    replica.epoch.write(to: &text)
+    (position.epoch ?? replica.epoch).write(to: &text)
     text.append(contentsOf: #"","entries":\#(position.entries),"message":\#(replica.signals.number)"#.utf8)
     // There is no time before the first commit, nor before the first message.
     if replica.revision > 0 { text.append(contentsOf: #","at":\#(replica.time.milliseconds)"#.utf8) }

@@ -112,6 +112,10 @@ enum ClusterStore {
       logger.warning("this node leads no more, as the engine has not confirmed anything for cluster.write-timeout")
     case .snapshotWritten(let sequence): logger.info("wrote a snapshot", metadata: ["record": "\(sequence)"])
     case .snapshotLoaded(let sequence): logger.info("loaded a snapshot", metadata: ["record": "\(sequence)"])
+    case .restartsLog(let sequence, let revision):
+      logger.error(
+        "the log ends below what nodes have shown: this one restarts it with what it has, as another epoch",
+        metadata: ["record": "\(sequence)", "revision": "\(revision)"])
     case .namesake(let session):
       logger.error(
         "another process has the name of this node, and has joined later: give it a name of its own in cluster.node",

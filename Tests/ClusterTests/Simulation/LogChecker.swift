@@ -24,6 +24,7 @@ struct LogChecker {
           continue
         }
         (term, leader, number) = (claim.term, claim.node, 0)
+      case .fence: return
       case .batch(let batch):
         guard batch.term == term, batch.node == leader, batch.number == number + 1,
           batch.first.number == UInt64(operations.count) + 1, batch.previous == link

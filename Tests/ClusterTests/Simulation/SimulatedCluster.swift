@@ -7,36 +7,43 @@ import SignalCluster
 /// stop for a while and go on as if nothing had been, or begin anew; their clocks differ; old records appear again.
 struct SimulatedCluster {
   /// What is on its way.
-  private enum Event {
+  enum Event {
     case append(from: Int, incarnation: Int, record: [UInt8], after: UInt64, tag: UInt64)
     case appended(to: Int, incarnation: Int, AppendAnswer, tag: UInt64)
     case read(from: Int, incarnation: Int, after: UInt64, tag: UInt64)
-    case records(to: Int, incarnation: Int, [(sequence: UInt64, bytes: [UInt8])], last: UInt64, tag: UInt64)
+    case answer(to: Int, incarnation: Int, ReadAnswer, tag: UInt64)
     case live(to: Int, sequence: UInt64, [UInt8])
     case beat(to: Int, Beat)
     case tick(of: Int)
     case write
     case fault
+    case loss(LossEvent)
   }
 
-  private(set) var nodes: [SimulatedNode] = []
-  private(set) var stream = SimulatedStream()
-  private(set) var now: UInt64 = 0
-  private(set) var hasDiverged = false
+  var nodes: [SimulatedNode] = []
+  var stream = SimulatedStream()
+  var now: UInt64 = 0
+  var hasDiverged = false
   /// All operations that were ever given to a node, and those acknowledged by nodes that are gone.
-  private(set) var written = 0
-  private(set) var acknowledged: Set<String> = []
-  private(set) var dropped: Set<String> = []
-  private var incarnations: [Int] = []
-  private var events: [(time: UInt64, order: UInt64, event: Event)] = []
-  private var order: UInt64 = 0
-  private var random: SeededGenerator
-  private let faultsEnd: UInt64
-  private var streamPausedUntil: UInt64 = 0
+  var written = 0
+  var acknowledged: Set<String> = []
+  var dropped: Set<String> = []
+  var incarnations: [Int] = []
+  var events: [(time: UInt64, order: UInt64, event: Event)] = []
+  var order: UInt64 = 0
+  var random: SeededGenerator
+  let faultsEnd: UInt64
+  var streamPausedUntil: UInt64 = 0
   /// The share of messages that are lost, in thousandths.
-  private let loss: UInt64
+  let loss: UInt64
+  /// What the stream loses, if anything, and what is known of it.
+  var lossPlan: LossPlan?
+  /// The snapshots by which nodes restart the log, which are not complete.
+  var restarts: [Int: SimulatedStream.Snapshot] = [:]
+  var history = ToldHistory()
 
-  init(seed: UInt64, nodes count: Int, milliseconds: UInt64) {
+  init(seed: UInt64, nodes count: Int, milliseconds: UInt64, losing plan: LossPlan? = nil) {
+    lossPlan = plan
     random = SeededGenerator(seed: seed)
     faultsEnd = milliseconds
     loss = random.number(below: 80)
@@ -47,15 +54,18 @@ struct SimulatedCluster {
     for index in 0..<count { begin(index) }
     schedule(.write, in: 500)
     schedule(.fault, in: 700)
+    if let plan { beginLosses(plan) }
   }
 
-  private mutating func makeNode(_ index: Int) -> SimulatedNode {
+  mutating func makeNode(_ index: Int) -> SimulatedNode {
     SimulatedNode(
       ["a", "b", "c", "d", "e"][index], session: incarnations[index] * 10 + index, seed: random.next(),
-      offset: random.number(below: 100_000), rate: 980 + random.number(below: 41))
+      offset: random.number(below: 100_000), rate: 980 + random.number(below: 41),
+      isEngineSynced: lossPlan?.isEngineSynced ?? true)
   }
 
-  private mutating func begin(_ index: Int) {
+  mutating func begin(_ index: Int) {
+    if let newest = stream.snapshots.last { nodes[index].machine.knows(snapshot: newest.sequence) }
     nodes[index].machine.start(at: nodes[index].clock(now))
     perform(index)
     schedule(.tick(of: index), in: 1)
@@ -72,7 +82,7 @@ struct SimulatedCluster {
     }
   }
 
-  private mutating func schedule(_ event: Event, in delay: UInt64) {
+  mutating func schedule(_ event: Event, in delay: UInt64) {
     order += 1
     let entry = (time: now + delay, order: order, event: event)
     // A binary heap by time, then by order.
@@ -86,11 +96,11 @@ struct SimulatedCluster {
     }
   }
 
-  private func isBefore(_ a: Int, _ b: Int) -> Bool {
+  func isBefore(_ a: Int, _ b: Int) -> Bool {
     (events[a].time, events[a].order) < (events[b].time, events[b].order)
   }
 
-  private mutating func takeNext() -> (time: UInt64, order: UInt64, event: Event)? {
+  mutating func takeNext() -> (time: UInt64, order: UInt64, event: Event)? {
     guard let first = events.first else { return nil }
     let last = events.removeLast()
     guard !events.isEmpty else { return first }
@@ -107,20 +117,20 @@ struct SimulatedCluster {
     }
   }
 
-  private var areFaultsOver: Bool { now >= faultsEnd }
+  var areFaultsOver: Bool { now >= faultsEnd }
 
-  private mutating func isLost() -> Bool { !areFaultsOver && random.number(below: 1000) < loss }
+  mutating func isLost() -> Bool { !areFaultsOver && random.number(below: 1000) < loss }
 
   /// Usually short, seldom very long.
-  private mutating func delay() -> UInt64 {
+  mutating func delay() -> UInt64 {
     if !areFaultsOver, random.number(below: 100) == 0 { return random.number(below: 3000) }
     return 1 + random.number(below: 15)
   }
 
-  private mutating func handle(_ event: Event) {
+  mutating func handle(_ event: Event) {
     switch event {
     case .append(let from, let incarnation, let record, let after, let tag):
-      if postponeForStream(event) { return }
+      if postponeForStream(event) || lossPlan?.what == .nodesBeginAnew && incarnation != incarnations[from] { return }
       let stored = stream.append(record, after: after)
       if let stored { publish(stored, record) }
       if isLost() { return }
@@ -128,16 +138,15 @@ struct SimulatedCluster {
         .appended(to: from, incarnation: incarnation, stored.map { .stored($0) } ?? .failed, tag: tag), in: delay())
     case .read(let from, let incarnation, let after, let tag):
       if postponeForStream(event) { return }
-      let records = stream.read(after: after, atMost: 8)
       schedule(
-        .records(to: from, incarnation: incarnation, records, last: stream.last, tag: tag), in: delay())
+        .answer(to: from, incarnation: incarnation, stream.answer(after: after, atMost: 8), tag: tag), in: delay())
     case .appended(let to, let incarnation, let answer, let tag):
       guard incarnation == incarnations[to], !postpone(event, of: to) else { return }
       nodes[to].machine.appended(answer, tag: tag, at: nodes[to].clock(now))
       perform(to)
-    case .records(let to, let incarnation, let records, let last, let tag):
+    case .answer(let to, let incarnation, let answer, let tag):
       guard incarnation == incarnations[to], !postpone(event, of: to) else { return }
-      nodes[to].machine.read(.records(records, last: last), tag: tag, at: nodes[to].clock(now))
+      nodes[to].machine.read(answer, tag: tag, at: nodes[to].clock(now))
       perform(to)
     case .live(let to, let sequence, let record):
       if postpone(event, of: to) { return }
@@ -146,6 +155,7 @@ struct SimulatedCluster {
     case .beat(let to, let beat):
       if postpone(event, of: to) { return }
       nodes[to].machine.received(beat, at: nodes[to].clock(now))
+      nodes[to].heard(beat)
       perform(to)
     case .tick(let node):
       if postpone(event, of: node) { return }
@@ -155,24 +165,25 @@ struct SimulatedCluster {
       schedule(.tick(of: node), in: max(1, min(next, now + 1000) - min(now, next)))
     case .write: write()
     case .fault: fault()
+    case .loss(let event): handle(event)
     }
   }
 
   /// Whether the node is stopped: then it happens when the node goes on.
-  private mutating func postpone(_ event: Event, of node: Int) -> Bool {
+  mutating func postpone(_ event: Event, of node: Int) -> Bool {
     guard nodes[node].pausedUntil > now else { return false }
     schedule(event, in: nodes[node].pausedUntil - now)
     return true
   }
 
   /// Whether the stream does nothing for a while: then it happens when it goes on.
-  private mutating func postponeForStream(_ event: Event) -> Bool {
+  mutating func postponeForStream(_ event: Event) -> Bool {
     guard streamPausedUntil > now else { return false }
     schedule(event, in: streamPausedUntil - now + random.number(below: 5))
     return true
   }
 
-  private mutating func publish(_ sequence: UInt64, _ record: [UInt8]) {
+  mutating func publish(_ sequence: UInt64, _ record: [UInt8]) {
     for index in nodes.indices {
       if !isLost() { schedule(.live(to: index, sequence: sequence, record), in: delay()) }
       if !areFaultsOver, random.number(below: 50) == 0 {
@@ -181,7 +192,7 @@ struct SimulatedCluster {
     }
   }
 
-  private mutating func perform(_ index: Int) {
+  mutating func perform(_ index: Int) {
     let node = nodes[index]
     node.propose(at: now)
     for action in node.machine.takeActions() {
@@ -201,13 +212,29 @@ struct SimulatedCluster {
         }
       case .adopt(let record): node.adopt(record)
       case .committed(let record): node.committed(record, at: now)
-      case .follow: node.follow()
-      case .lead: node.lead()
+      case .follow(let head):
+        node.follow()
+        node.take(head.epoch)
+      case .lead(let head):
+        node.take(head.epoch)
+        node.lead()
       case .caughtUp: break
+      case .load(let sequence) where lossPlan != nil && !node.isServing:
+        schedule(.loss(.load(index, incarnation: incarnations[index], behind: sequence)), in: delay())
+      case .restart(let position):
+        schedule(.loss(.written(index, incarnation: incarnations[index], node.snapshot(at: position))), in: delay() * 4)
+      case .finishRestart(let end):
+        schedule(.loss(.complete(index, incarnation: incarnations[index], before: end)), in: delay())
+      case .abandonRestart: restarts[index] = nil
       case .load, .diverged:
         node.diverge()
         hasDiverged = true
       }
+    }
+    history.note(node)
+    if lossPlan != nil, node.hasDiverged {
+      schedule(.loss(.restart(index, incarnation: incarnations[index])), in: 100 + random.number(below: 300))
+      return node.machine.stop()
     }
     // Not before, as what is committed may not have been taken yet.
     node.stepBackIfStuck(at: now)
@@ -218,7 +245,7 @@ struct SimulatedCluster {
   // MARK: Clients and faults
 
   /// Somebody writes at a node that believes to lead.
-  private mutating func write() {
+  mutating func write() {
     for index in nodes.indices where nodes[index].isLeading && nodes[index].pausedUntil <= now {
       for _ in 0..<1 + random.number(below: 5) {
         written += 1
@@ -229,8 +256,8 @@ struct SimulatedCluster {
     if !areFaultsOver { schedule(.write, in: 1 + random.number(below: 60)) }
   }
 
-  private mutating func fault() {
-    if areFaultsOver { return }
+  mutating func fault() {
+    if areFaultsOver || lossPlan?.areFaultsOver(at: now) == true { return }
     let index = Int(random.number(below: UInt64(nodes.count)))
     let leader = nodes.firstIndex { $0.isLeading } ?? index
     switch random.number(below: 9) {
@@ -240,23 +267,24 @@ struct SimulatedCluster {
     case 3: restart(leader)
     case 4: restart(index)
     // A record of before appears again, as no engine should let it.
-    case 5: if let old = stream.records.randomElement(using: &random) { repeatRecord(old) }
+    case 5: if lossPlan == nil, let old = stream.records.randomElement(using: &random) { repeatRecord(old) }
     case 6: streamPausedUntil = now + random.number(below: 6000)
     default: break
     }
     schedule(.fault, in: 100 + random.number(below: 3000))
   }
 
-  private mutating func repeatRecord(_ record: [UInt8]) {
+  mutating func repeatRecord(_ record: [UInt8]) {
     stream.append(unconditionally: record)
     publish(stream.last, record)
   }
 
   /// The process of a node ends, and another one begins, which knows nothing.
-  private mutating func restart(_ index: Int) {
+  mutating func restart(_ index: Int) {
     acknowledged.formUnion(nodes[index].acknowledged)
     dropped.formUnion(nodes[index].dropped)
     incarnations[index] += 1
+    restarts[index] = nil
     nodes[index] = makeNode(index)
     begin(index)
   }

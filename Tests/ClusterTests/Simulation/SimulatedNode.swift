@@ -30,13 +30,63 @@ final class SimulatedNode {
   /// Whether it thinks that the logs differ.
   private(set) var hasDiverged = false
 
-  init(_ name: String, session: Int, seed: UInt64, offset: UInt64, rate: UInt64) {
+  /// A number of what was applied, in which every operation and its place count.
+  private(set) var digest: UInt64 = 0
+  /// The history that it shows, once it shows anything.
+  private(set) var epoch: Epoch?
+  private(set) var isServing = false
+  private let epochs: SimulatedEpochs
+
+  /// - Parameter isEngineSynced: Whether it goes on with a history that it has only read.
+  init(
+    _ name: String, session: Int, seed: UInt64, offset: UInt64, rate: UInt64, isEngineSynced: Bool = true
+  ) {
+    let epochs = SimulatedEpochs(isTrusted: isEngineSynced, seed: seed)
+    self.epochs = epochs
     self.name = name
     self.offset = offset
     self.rate = rate
     machine = ClusterMachine(
       node: name, session: "s\(session)", key: ChainKey(Array("secret".utf8)), seed: seed,
-      epoch: { $0.epoch ?? Epoch("simulate") ?? .random() })
+      epoch: { epochs.choose($0) })
+  }
+
+  /// Continues with a snapshot.
+  func load(_ snapshot: SimulatedStream.Snapshot, at now: UInt64) {
+    applied = []
+    digest = 0
+    apply(snapshot.applied)
+    epoch = snapshot.position.epoch
+    machine.load(snapshot.position, at: clock(now))
+  }
+
+  func snapshot(at position: LogPosition) -> SimulatedStream.Snapshot {
+    SimulatedStream.Snapshot(
+      sequence: position.sequence, session: machine.session, position: position, applied: applied)
+  }
+
+  private func apply(_ operations: [String]) {
+    applied += operations
+    for operation in operations {
+      for byte in operation.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
+      digest = (digest ^ 0xFF) &* 0x100_0000_01B3
+    }
+  }
+
+  /// The revisions from here on belong to an epoch; what is shown belongs to one.
+  func take(_ epoch: Epoch) {
+    if isServing, self.epoch != epoch { diverge() }
+    self.epoch = epoch
+  }
+
+  /// The leader is heard of: what is read is shown from now on.
+  func heard(_ beat: Beat) {
+    if beat.isLeading, beat.term == machine.position.term, machine.role == .following { serve() }
+  }
+
+  private func serve() {
+    isServing = true
+    epochs.isTrusted = true
   }
 
   /// The time by its own clock.
@@ -61,14 +111,14 @@ final class SimulatedNode {
     }
   }
 
-  func adopt(_ record: LogRecord) { applied += Self.operations(of: record) }
+  func adopt(_ record: LogRecord) { apply(Self.operations(of: record)) }
 
   func committed(_ record: LogRecord, at now: UInt64) {
     lastProgress = now
     let operations = Self.operations(of: record)
     precondition(Array(proposed.prefix(operations.count)) == operations, "It is what was proposed first.")
     proposed.removeFirst(operations.count)
-    applied += operations
+    apply(operations)
     acknowledged += operations
   }
 
@@ -92,11 +142,28 @@ final class SimulatedNode {
   func lead() {
     precondition(proposed.isEmpty && queue.isEmpty, "Who did not lead has judged nothing.")
     isLeading = true
+    serve()
   }
 
   func diverge() { hasDiverged = true }
 
   static func operations(of record: LogRecord) -> [String] {
     record.lines.map { line in String(decoding: line.dropFirst(6).dropLast(2), as: UTF8.self) }
+  }
+}
+
+/// Chooses the epochs of a node's claims, which follow from its seed.
+final class SimulatedEpochs {
+  var isTrusted: Bool
+  private var random: SeededGenerator
+
+  init(isTrusted: Bool, seed: UInt64) {
+    self.isTrusted = isTrusted
+    random = SeededGenerator(seed: seed &+ 1)
+  }
+
+  func choose(_ position: LogPosition) -> Epoch {
+    if isTrusted, !position.isFenced, let epoch = position.epoch { return epoch }
+    return .random(using: &random)
   }
 }
