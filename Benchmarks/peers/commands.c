@@ -30,7 +30,7 @@ struct text { char *bytes; size_t length; };
 // What it sends is the commands of all variants, one behind the other; burst n begins at begin[n].
 struct connection { int fd; long in_flight, next; double sent; unsigned char carry[4096]; size_t carried, *begin; char *out; };
 
-static struct { bool redis, nats, set; int port, connections, window, size; double seconds; } opt = {
+static struct { bool redis, nats, set; int port, connections, window, size; double seconds; const char *token; } opt = {
     .connections = 64, .window = 16, .size = 200, .seconds = 2, .port = 8080};
 
 static long burst;  // commands in one write
@@ -128,8 +128,10 @@ static long answers(struct connection *c, unsigned char *bytes, size_t length) {
 }
 
 static void upgrade(struct connection *c) {
-  const char *request = "GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+  char request[4096];
+  snprintf(request, sizeof request, "GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s%s%s\r\n",
+      opt.token ? "Authorization: Bearer " : "", opt.token ? opt.token : "", opt.token ? "\r\n" : "");
   if (write(c->fd, request, strlen(request)) < 0) fail("write");
   unsigned char bytes[8192];
   size_t length = 0;
@@ -191,7 +193,8 @@ static double quantile(double share, long done) {
 
 int main(int argc, char **argv) {
   static const struct option options[] = {{"peer", 1, 0, 'p'}, {"port", 1, 0, 'P'}, {"verb", 1, 0, 'v'},
-      {"connections", 1, 0, 'c'}, {"window", 1, 0, 'w'}, {"size", 1, 0, 's'}, {"seconds", 1, 0, 't'}, {0, 0, 0, 0}};
+      {"connections", 1, 0, 'c'}, {"window", 1, 0, 'w'}, {"size", 1, 0, 's'}, {"seconds", 1, 0, 't'},
+      {"token", 1, 0, 'k'}, {0, 0, 0, 0}};
   for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     switch (o) {
     case 'p': opt.redis = !strcmp(optarg, "redis"), opt.nats = !strcmp(optarg, "nats"); break;
@@ -201,6 +204,7 @@ int main(int argc, char **argv) {
     case 'w': opt.window = atoi(optarg); break;
     case 's': opt.size = atoi(optarg); break;
     case 't': opt.seconds = atof(optarg); break;
+    case 'k': opt.token = optarg; break;  // says who asks, on all connections
     default: return 2;
     }
   }

@@ -52,7 +52,7 @@ static struct {
   int port, publish_port, subscribers, connecting, window, size, snapshot;
   long updates;
   double rate, seconds, stall;
-  const char *path, *channel, *extensions;
+  const char *path, *channel, *extensions, *tokens;
   bool to_one, pause;
 } opt = {.port = 8080, .subscribers = 1000, .connecting = 128, .window = 1, .size = 64, .updates = -1, .stall = 4,
          .path = "/events?match=a&initial=false&oldValue=false", .channel = "a"};
@@ -62,6 +62,7 @@ static int set, opened, ready, closed, refused;
 static bool line_came;
 static uint64_t progress;  // when something last arrived
 static unsigned char input[1 << 20];
+static char **fields;  // what says who asks, in a request: of each subscriber, and behind them of the publisher
 
 // ------------------------------------------------------------------------------------------ time, counts, percentiles
 
@@ -96,6 +97,20 @@ static double percentile_us(const struct histogram *h, double p) {
 }
 
 #define die(...) (fprintf(stderr, "fanout: " __VA_ARGS__), fputc('\n', stderr), exit(1))
+
+// Reads the tokens, one on each line.
+static void read_tokens(void) {
+  fields = calloc((size_t)opt.subscribers + 1, sizeof *fields);
+  FILE *file = opt.tokens ? fopen(opt.tokens, "r") : NULL;
+  if (opt.tokens && !file) die("%s: %s", opt.tokens, strerror(errno));
+  for (int i = 0; i <= opt.subscribers; i++) {
+    char token[1024] = "";
+    if (file && fscanf(file, "%1000s", token) != 1) die("a token is missing for each subscriber and the publisher");
+    fields[i] = calloc(1, strlen(token) + 32);
+    if (file) sprintf(fields[i], "Authorization: Bearer %s\r\n", token);
+  }
+  if (file) fclose(file);
+}
 
 // Copies a template; each {i} becomes the number.
 static char *expand(char *out, const char *template, long i) {
@@ -343,12 +358,12 @@ static void on_connected(struct client *c) {
     subscribe(c);
     return;
   }
-  char path[1024], request[2048];
+  char path[1024], request[4096];
   expand(path, opt.path, c->index);
   int n = sprintf(request,
                   "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s\r\n",
-                  path, opt.port, opt.peer == MQTT ? "Sec-WebSocket-Protocol: mqtt\r\n" : "",
+                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s\r\n",
+                  path, opt.port, fields[c->index], opt.peer == MQTT ? "Sec-WebSocket-Protocol: mqtt\r\n" : "",
                   opt.extensions ? "Sec-WebSocket-Extensions: " : "", opt.extensions ? opt.extensions : "",
                   opt.extensions ? "\r\n" : "");
   send_whole(c->fd, request, (size_t)n);
@@ -447,7 +462,8 @@ static void add_update(long number, uint64_t ts) {
     body[length++] = (char)('0' + (random >> 33) % 10);
   }
   length += sprintf(body + length, "\"}");
-  size_t room = (size_t)length + name + 512;
+  const char *field = fields[opt.subscribers];
+  size_t room = (size_t)length + name + strlen(field) + 512;
   if (pending_length + room > pending_capacity) {
     pending_capacity = (pending_length + room) * 2;
     pending = realloc(pending, pending_capacity);
@@ -467,8 +483,8 @@ static void add_update(long number, uint64_t ts) {
     out += mqtt_packet((unsigned char *)out, 0x32, rest, n + (size_t)length);
     free(rest);
   } else {
-    out += sprintf(out, "PUT /properties/%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n\r\n%s", channel,
-                   opt.publish_port, length, body);
+    out += sprintf(out, "PUT /properties/%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%sContent-Length: %d\r\n\r\n%s", channel,
+                   opt.publish_port, field, length, body);
   }
   pending_length = (size_t)(out - pending);
   free(body);
@@ -539,7 +555,7 @@ static void parse(int count, char **arguments) {
       {"channel", 1, 0, 'c'}, {"subscribers", 1, 0, 'n'}, {"connecting", 1, 0, 'k'}, {"updates", 1, 0, 'm'},
       {"seconds", 1, 0, 's'}, {"window", 1, 0, 'w'}, {"rate", 1, 0, 'r'}, {"size", 1, 0, 'b'},
       {"snapshot", 1, 0, 'i'}, {"stall", 1, 0, 'S'}, {"to-one", 0, 0, 'o'}, {"pause", 0, 0, 'a'},
-      {"extensions", 1, 0, 'x'}, {0, 0, 0, 0}};
+      {"extensions", 1, 0, 'x'}, {"tokens", 1, 0, 't'}, {0, 0, 0, 0}};
   for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;) {
     switch (option) {
       case 'p':
@@ -560,6 +576,7 @@ static void parse(int count, char **arguments) {
       case 'i': opt.snapshot = atoi(optarg); break;     // values that belong to the handshake
       case 'S': opt.stall = atof(optarg); break;        // seconds without any progress that end the run
       case 'x': opt.extensions = optarg; break;         // offered with each WebSocket
+      case 't': opt.tokens = optarg; break;             // a file: of each subscriber, then the publisher's
       case 'o': opt.to_one = true; break;               // each update is for one subscriber: the number n in it
       case 'a': opt.pause = true; break;
       default: exit(2);
@@ -574,6 +591,7 @@ static void parse(int count, char **arguments) {
 int main(int count, char **arguments) {
   parse(count, arguments);
   prctl(PR_SET_TIMERSLACK, 1);
+  read_tokens();
   clients = calloc((size_t)opt.subscribers, sizeof *clients);
   set = epoll_create1(EPOLL_CLOEXEC);
   uint64_t start = progress = now();

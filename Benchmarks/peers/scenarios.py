@@ -113,8 +113,11 @@ def latency(run):
         run.attempt(server, measure)
 
 
-def wrk(run, server, target, script=None, connections=64):
-    """Keep-alive requests from one thread: how many there were, how many a second, and the server's processor time."""
+def wrk(run, server, target, script=None, connections=64, token=None):
+    """Keep-alive requests from one thread: how many there were, how many a second, and the server's processor time.
+
+    A token says who asks.
+    """
     if not shutil.which("wrk"):
         raise Failed("wrk is not installed")
     command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(run.options.seconds))}"]
@@ -123,6 +126,8 @@ def wrk(run, server, target, script=None, connections=64):
         with open(path, "w", encoding="utf-8") as file:
             file.write(script)
         command += ["-s", path]
+    if token:
+        command += ["-H", f"Authorization: Bearer {token}"]
     before = server.cpu()
     text = subprocess.run([*command, f"http://127.0.0.1:{server.port}{target}"], capture_output=True, text=True,
                           check=True).stdout
@@ -133,10 +138,10 @@ def wrk(run, server, target, script=None, connections=64):
     return count, float(re.search(r"Requests/sec:\s*([\d.]+)", text)[1]), cpu
 
 
-def request(server, method, target, body=None):
+def request(server, method, target, body=None, token=None):
     """One request; the body of its answer."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    connection.request(method, target, body)
+    connection.request(method, target, body, {"Authorization": f"Bearer {token}"} if token else {})
     answer = connection.getresponse()
     content = answer.read()
     connection.close()
@@ -174,10 +179,10 @@ def put_script(path="nil", count=256, method="PUT", body="body"):
     """
     return """local requests, next = {}, 0
 init = function()
-  local head = {["Content-Type"] = "application/json"}
+  wrk.headers["Content-Type"] = "application/json"
   for n = 1, COUNT do
     local body = string.format('{"ts":1,"n":%d,"pad":"%s"}', 100000000 + n, string.rep("x", 167))
-    requests[n] = wrk.format("METHOD", PATH, head, BODY)
+    requests[n] = wrk.format("METHOD", PATH, nil, BODY)
   end
 end
 request = function()
