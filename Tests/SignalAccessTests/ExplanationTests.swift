@@ -90,7 +90,7 @@ private struct Seeded: RandomNumberGenerator {
     let policy = try AccessPolicy(AccessRules(rules: rules))
     let value = JSONTree(JSONText(String(repeating: "x", count: AccessExplanation.valueBytes)))
     let subject = AccessSubject(reading: "a", value, at: .now)
-    let explanation = Rights(policy, nil).explain(.get, subject) { _ in nil }
+    let explanation = Rights(RuleIndex(policy), nil).explain(.get, subject) { _ in nil }
     #expect(explanation.entries.count == AccessExplanation.mostEntries && explanation.more == 50)
     #expect(explanation.entries[0].values.isEmpty && explanation.entries[0].withheld == ["value"])
     #expect("\(explanation.json)".hasSuffix(#"],"more":50}"#))
@@ -152,7 +152,7 @@ private struct Seeded: RandomNumberGenerator {
         rules.append(rule)
       }
       let policy = try AccessPolicy(AccessRules(rules: rules))
-      let rights = Rights(policy, try Scene.identity(#"{"sub":"ann"}"#))
+      let rights = Rights(RuleIndex(policy), try Scene.identity(#"{"sub":"ann"}"#))
       let operation = operations.randomElement(using: &generator)!
       let given = operation == .set || operation == .send ? try json("1") : nil
       let stored: AccessSubject.StoredPart =

@@ -20,7 +20,7 @@ struct Scene {
     return Identity(.token, id: claims.member("sub", of: .root).flatMap { claims.string($0) } ?? "t", claims: claims)
   }
 
-  func rights(_ claims: String?) throws -> Rights { Rights(policy, try claims.map(Self.identity)) }
+  func rights(_ claims: String?) throws -> Rights { Rights(RuleIndex(policy), try claims.map(Self.identity)) }
 
   /// Whether something is allowed: the decision in a word.
   func decide(

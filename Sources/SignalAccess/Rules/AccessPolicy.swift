@@ -5,7 +5,9 @@ import JSON
 package import SignalStore
 
 /// One compiled rule.
-struct CompiledRule: Sendable {
+///
+/// A class, as every judgement walks the rules, and a copy of each would cost more than to match its pattern.
+final class CompiledRule: Sendable {
   /// A condition, and the operations that it allows or denies.
   struct Condition: Sendable {
     let operations: [AccessOperation]
@@ -20,6 +22,21 @@ struct CompiledRule: Sendable {
   let conditions: [Condition]
   let validate: CheckedExpression?
   let environment: CELEnvironment
+  /// Rules whose captures stand at the same places have equal ones.
+  let placesKey: [UInt8]
+
+  init(
+    number: Int, match: CapturePattern, with: [(name: String, template: PathTemplate)], conditions: [Condition],
+    validate: CheckedExpression?, environment: CELEnvironment
+  ) {
+    self.number = number
+    self.match = match
+    self.with = with
+    self.conditions = conditions
+    self.validate = validate
+    self.environment = environment
+    placesKey = Array("\(match.captures)".utf8)
+  }
 }
 
 /// The compiled rules of a server: who may do what.

@@ -63,6 +63,22 @@ package enum AccessOperation: String, CaseIterable, Sendable {
   /// Learning who watches: subscriptions to demand, and numbers of watchers.
   case demand
 
+  /// From 0, in the order of ``allCases``.
+  var number: Int {
+    switch self {
+    case .get: 0
+    case .list: 1
+    case .watch: 2
+    case .set: 3
+    case .delete: 4
+    case .define: 5
+    case .send: 6
+    case .listen: 7
+    case .timer: 8
+    case .demand: 9
+    }
+  }
+
   /// The operations that a name in a rule stands for; nil when it is none.
   package static func named(_ name: some StringProtocol) -> [AccessOperation]? {
     switch name {

@@ -41,8 +41,8 @@ package final class RequestFacts: Hashable, Sendable {
 
 /// What the rules leave of themselves for one caller.
 ///
-/// The part of each condition that depends on the caller alone is calculated once, when it is first needed for an
-/// operation. Used by one thread at a time.
+/// The part of each condition that depends on the caller alone is calculated once, when a path or pattern first asks for
+/// it: of many rules a caller needs few. Used by one thread at a time.
 package final class Rights {
   /// Whether something is allowed.
   package enum Decision: Equatable {
@@ -53,14 +53,17 @@ package final class Rights {
     case invalid(String)
   }
 
-  /// The conditions on one operation.
-  private struct Terms {
+  /// What is left of one rule for one operation.
+  private final class Terms {
+    let rule: Int
     var allow: [RuleTerm] = []
     var deny: [RuleTerm] = []
-    /// What a value must satisfy.
+    /// What a value must satisfy; they match what the rule matches.
     var validate: [RuleTerm] = []
-    /// Patterns where no value is valid.
-    var invalid: [RuleTerm] = []
+    /// Whether no value is valid.
+    var isInvalid = false
+
+    init(_ rule: CompiledRule) { self.rule = rule.number }
   }
 
   package let identity: Identity?
@@ -68,16 +71,21 @@ package final class Rights {
   package let isAdministrator: Bool
   /// Whether what the server counts may be seen.
   package let maySeeMetrics: Bool
-  let policy: AccessPolicy
+  private let index: RuleIndex
   let known: [Int: CELValue]
-  private var terms: [AccessOperation: Terms] = [:]
+  /// By the number of the operation, empty before it was asked for, and by that of the rule.
+  private var terms: ContiguousArray<ContiguousArray<Terms?>>
 
-  package init(_ policy: AccessPolicy, _ identity: Identity?, _ request: RequestFacts? = nil) {
-    self.policy = policy
+  var policy: AccessPolicy { index.policy }
+
+  package init(_ index: RuleIndex, _ identity: Identity?, _ request: RequestFacts? = nil) {
+    self.index = index
+    let policy = index.policy
     self.identity = identity
     let auth = identity.map { CELValue($0.auth) } ?? .null
     let request = (request ?? RequestFacts()).value
     known = [RuleVariables.auth: auth, RuleVariables.request: request]
+    terms = ContiguousArray(repeating: [], count: AccessOperation.allCases.count)
     func holds(_ condition: CheckedExpression?) -> Bool {
       guard case .value(.bool(true))? = condition?.residual(knowing: [0: auth, 1: request]) else { return false }
       return true
@@ -95,37 +103,33 @@ package final class Rights {
     _ operation: AccessOperation, _ subject: AccessSubject, read: (PropertyPath) -> JSONText?
   ) -> Decision {
     if isAdministrator { return .allowed }
-    let terms = terms(of: operation)
+    let path = subject.path
+    let terms = terms(of: operation, on: path)
     func holds(_ term: RuleTerm) -> Bool? {
       var budget = Int.max
       return term.holds(for: subject, &budget, read)
     }
-    guard terms.allow.contains(where: { $0.pattern.matches(subject.path) && holds($0) == true }),
-      !terms.deny.contains(where: { $0.pattern.matches(subject.path) && holds($0) != false })
+    guard terms.contains(where: { $0.allow.contains { $0.pattern.matches(path) && holds($0) == true } }),
+      !terms.contains(where: { $0.deny.contains { $0.pattern.matches(path) && holds($0) != false } })
     else { return .denied }
-    if let term = terms.invalid.first(where: { $0.pattern.matches(subject.path) })
-      ?? terms.validate.first(where: { $0.pattern.matches(subject.path) && holds($0) != true })
-    {
-      return .invalid(policy.source.rules[term.rule].match)
-    }
-    return .allowed
+    let invalid = terms.first { $0.isInvalid } ?? terms.first { $0.validate.contains { holds($0) != true } }
+    return invalid.map { .invalid(policy.source.rules[$0.rule].match) } ?? .allowed
   }
 
   /// Whether a decision about this path may depend on what is there before the operation.
   package func dependsOnOld(_ operation: AccessOperation, _ path: PropertyPath) -> Bool {
     if isAdministrator { return false }
-    let terms = terms(of: operation)
-    return [terms.allow, terms.deny, terms.validate].contains { list in
-      list.contains { $0.usesOld && $0.pattern.matches(path) }
+    return terms(of: operation, on: path).contains { terms in
+      [terms.allow, terms.deny, terms.validate].contains { $0.contains { $0.usesOld && $0.pattern.matches(path) } }
     }
   }
 
   /// Whether an operation is allowed on every path of a pattern, whatever values there are.
   package func allowsAll(_ operation: AccessOperation, _ pattern: PathPattern) -> Bool {
     if isAdministrator { return true }
-    let terms = terms(of: operation)
-    return terms.allow.contains { $0.program == nil && $0.pattern.covers(pattern) }
-      && !terms.deny.contains { $0.pattern.overlaps(pattern) }
+    let terms = terms(of: operation, within: [pattern])
+    return terms.contains { $0.allow.contains { $0.program == nil && $0.pattern.covers(pattern) } }
+      && !terms.contains { $0.deny.contains { $0.pattern.overlaps(pattern) } }
   }
 
   /// Whether an operation on a property is allowed now whatever its value is, and was, and will be.
@@ -137,15 +141,19 @@ package final class Rights {
     _ operation: AccessOperation, _ path: PropertyPath, at time: Timestamp, read: (PropertyPath) -> JSONText?
   ) -> Bool {
     if isAdministrator { return true }
-    let terms = terms(of: operation)
+    let terms = terms(of: operation, on: path)
     // No term that is evaluated uses the value.
     let subject = AccessSubject(reading: path, nil, at: time)
     func holds(_ term: RuleTerm) -> Bool? {
       var budget = Int.max
       return term.holds(for: subject, &budget, read)
     }
-    return terms.allow.contains { $0.pattern.matches(path) && !$0.usesProperty && holds($0) == true }
-      && !terms.deny.contains { $0.pattern.matches(path) && ($0.usesProperty || holds($0) != false) }
+    return terms.contains { terms in
+      terms.allow.contains { $0.pattern.matches(path) && !$0.usesProperty && holds($0) == true }
+    }
+      && !terms.contains { terms in
+        terms.deny.contains { $0.pattern.matches(path) && ($0.usesProperty || holds($0) != false) }
+      }
   }
 
   // MARK: Seeing
@@ -158,11 +166,12 @@ package final class Rights {
     _ operation: AccessOperation, of patterns: [PathPattern]
   ) -> (patterns: [PathPattern], audience: Audience?)? {
     if isAdministrator { return (patterns, nil) }
-    let terms = terms(of: operation)
+    let terms = terms(of: operation, within: patterns)
+    let (allowed, denied) = (terms.flatMap(\.allow), terms.flatMap(\.deny))
     var narrowed: [PathPattern] = []
     func add(_ pattern: PathPattern) { if !narrowed.contains(pattern) { narrowed.append(pattern) } }
     for pattern in patterns {
-      let relevant = terms.allow.filter { $0.pattern.overlaps(pattern) }
+      let relevant = allowed.filter { $0.pattern.overlaps(pattern) }
       guard relevant.count <= Rights.narrowedPatterns else {
         add(pattern)
         continue
@@ -175,8 +184,8 @@ package final class Rights {
     // What another one contains need not be looked for by itself.
     narrowed = narrowed.filter { [narrowed] one in !narrowed.contains { $0 != one && $0.covers(one) } }
     guard !narrowed.isEmpty else { return nil }
-    let allow = terms.allow.filter { term in narrowed.contains { $0.overlaps(term.pattern) } }
-    let deny = terms.deny.filter { term in narrowed.contains { $0.overlaps(term.pattern) } }
+    let allow = allowed.filter { term in narrowed.contains { $0.overlaps(term.pattern) } }
+    let deny = denied.filter { term in narrowed.contains { $0.overlaps(term.pattern) } }
     let isAll =
       deny.isEmpty && narrowed.allSatisfy { one in allow.contains { $0.program == nil && $0.pattern.covers(one) } }
     return (narrowed, isAll ? nil : Audience(allow: allow, deny: deny))
@@ -187,37 +196,49 @@ package final class Rights {
 
   // MARK: Calculating
 
-  private func terms(of operation: AccessOperation) -> Terms {
-    if let terms = terms[operation] { return terms }
-    var terms = Terms()
+  /// What is left of the rules that match a path, in their order; nothing is allocated when it is known.
+  private func terms(of operation: AccessOperation, on path: PropertyPath) -> LazyMapSequence<[Int], Terms> {
+    index.rules(matching: path).lazy.map { self.terms(of: operation, $0) }
+  }
+
+  /// What is left of the rules that match something of what a pattern matches, in their order.
+  private func terms(of operation: AccessOperation, within patterns: [PathPattern]) -> [Terms] {
+    policy.rules.filter { rule in patterns.contains { rule.match.pattern.overlaps($0) } }
+      .map { terms(of: operation, $0.number) }
+  }
+
+  private func terms(of operation: AccessOperation, _ number: Int) -> Terms {
+    if terms[operation.number].isEmpty {
+      terms[operation.number] = ContiguousArray(repeating: nil, count: policy.rules.count)
+    }
+    if let known = terms[operation.number][number] { return known }
+    let found = calculated(operation, policy.rules[number])
+    terms[operation.number][number] = found
+    return found
+  }
+
+  private func calculated(_ operation: AccessOperation, _ rule: CompiledRule) -> Terms {
+    let terms = Terms(rule)
     var known = known
     known[RuleVariables.operation] = .string(operation.rawValue)
     if operation.isReading { known[RuleVariables.oldValue] = .null }
-    for rule in policy.rules {
-      for condition in rule.conditions where condition.operations.contains(operation) {
-        let found = residuals(rule, condition.expression, known)
-        if condition.denies {
-          terms.deny += found.terms + found.failing
-        } else {
-          terms.allow += found.terms
-        }
-      }
-      if let validate = rule.validate, operation == .set || operation == .send {
-        switch validate.residual(knowing: known) {
-        case .value(.bool(true)): break
-        case .program(let program, let key):
-          terms.validate.append(
-            RuleTerm(rule, pattern: rule.match.pattern, program, key: key, identity: identity))
-        case .value, .failed: terms.invalid.append(always(rule))
-        }
+    for condition in rule.conditions where condition.operations.contains(operation) {
+      let found = residuals(rule, condition.expression, known)
+      if condition.denies {
+        terms.deny += found.terms + found.failing
+      } else {
+        terms.allow += found.terms
       }
     }
-    self.terms[operation] = terms
+    if let validate = rule.validate, operation == .set || operation == .send {
+      switch validate.residual(knowing: known) {
+      case .value(.bool(true)): break
+      case .program(let program, let key):
+        terms.validate.append(RuleTerm(rule, pattern: rule.match.pattern, program, key: key, identity: identity))
+      case .value, .failed: terms.isInvalid = true
+      }
+    }
     return terms
-  }
-
-  private func always(_ rule: CompiledRule) -> RuleTerm {
-    RuleTerm(rule, pattern: rule.match.pattern, nil, key: [], identity: identity)
   }
 
   /// What is left of a condition, nothing when it is false, and where it fails.

@@ -70,8 +70,6 @@ final class RuleTerm: Sendable {
     let pattern: PathPattern
   }
 
-  /// The number of the rule.
-  let rule: Int
   let pattern: PathPattern
   /// nil when the condition is true, whatever the property is.
   let program: Program?
@@ -91,7 +89,6 @@ final class RuleTerm: Sendable {
   init(
     _ rule: CompiledRule, pattern: PathPattern, _ program: Program?, key: [UInt8], identity: Identity?
   ) {
-    self.rule = rule.number
     self.pattern = pattern
     self.program = program
     var text = pattern.bytes
@@ -114,7 +111,7 @@ final class RuleTerm: Sendable {
     }
     self.dependencies = dependencies
     // The places of captures, which give the same name another meaning.
-    if !captures.isEmpty || !dependencies.isEmpty { text.append(contentsOf: "\(rule.match.captures)".utf8) }
+    if !captures.isEmpty || !dependencies.isEmpty { text.append(contentsOf: rule.placesKey) }
     self.key = text
     usesSegments = used.contains("segments")
     usesOld = used.contains("oldValue") || used.contains("exists")

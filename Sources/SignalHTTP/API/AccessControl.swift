@@ -10,8 +10,7 @@ final class AccessControl {
     let request: RequestFacts?
   }
 
-  /// The rules; nil: whoever reaches the server may do everything.
-  private(set) var policy: AccessPolicy?
+  private var index: RuleIndex?
   private var rights = RecentlyUsed<Key, Rights>(capacity: mostRights / 2)
   /// The maximum number of callers whose rights are remembered; those of others are calculated anew, which takes
   /// hundreds of times as long as to find them.
@@ -23,16 +22,19 @@ final class AccessControl {
 
   /// - Parameter authenticator: Where callers can prove who they are.
   init(_ policy: AccessPolicy?, _ authenticator: Authenticator? = nil) {
-    self.policy = policy
+    index = policy.map { RuleIndex($0) }
     self.authenticator = authenticator
   }
+
+  /// The rules; nil: whoever reaches the server may do everything.
+  var policy: AccessPolicy? { index?.policy }
 
   /// Whether somebody unknown could become known.
   var canIdentify: Bool { authenticator?.isActive == true }
 
   /// Replaces the rules.
   func set(_ policy: AccessPolicy?) {
-    self.policy = policy
+    index = policy.map { RuleIndex($0) }
     rights = RecentlyUsed(capacity: Self.mostRights / 2)
     last = nil
   }
@@ -44,16 +46,16 @@ final class AccessControl {
   ///
   /// - Parameter request: Ignored unless the rules depend on it.
   func rights(of identity: Identity?, _ request: RequestFacts?) -> Rights? {
-    guard let policy else { return nil }
+    guard let index else { return nil }
     // The rights hold the identity, so that another cannot have its address.
     let key = Key(
-      identity: identity.map { ObjectIdentifier($0) }, request: policy.usesRequest ? request : nil)
+      identity: identity.map { ObjectIdentifier($0) }, request: index.policy.usesRequest ? request : nil)
     if let last, last.key == key { return last.rights }
     if let found = rights.find(key) {
       last = (key, found)
       return found
     }
-    let made = Rights(policy, identity, key.request)
+    let made = Rights(index, identity, key.request)
     rights.insert(made, for: key)
     last = (key, made)
     return made

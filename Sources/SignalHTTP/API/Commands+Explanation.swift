@@ -117,7 +117,7 @@ extension Commands {
           isUnknown ? .unauthenticated : .forbidden, "Only administrators may ask about others or other requests.")
       }
       let identity = if case .other(let identity) = question.subject { identity } else { caller.identity }
-      rights = Rights(policy, identity, question.request ?? caller.request)
+      rights = Rights(RuleIndex(policy), identity, question.request ?? caller.request)
     }
     func read(_ path: PropertyPath) -> JSONText? { readForRules(path)?.value }
     // Rules may say more of those who run a server than strangers have to know.

@@ -99,13 +99,13 @@ extension PathPattern {
     return .seek
   }
 
-  private func segmentEnd(_ text: Span<UInt8>, from start: Int) -> Int {
+  func segmentEnd(_ text: Span<UInt8>, from start: Int) -> Int {
     var end = start
     while end < text.count, text[end] != PathOrder.slash { end &+= 1 }
     return end
   }
 
-  private func wildcard(_ pattern: Span<UInt8>, _ start: Int, _ end: Int) -> Wildcard? {
+  func wildcard(_ pattern: Span<UInt8>, _ start: Int, _ end: Int) -> Wildcard? {
     guard end - start <= 2, start < end, pattern[start] == UInt8(ascii: "*") else { return nil }
     if end - start == 1 { return .one }
     return pattern[start + 1] == UInt8(ascii: "*") ? .any : nil

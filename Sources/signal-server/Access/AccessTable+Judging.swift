@@ -14,9 +14,10 @@ extension AccessTable {
 
   /// The items that are not as the table says, in the order of the file.
   func failures(_ policy: AccessPolicy) -> [Failure] {
+    let index = RuleIndex(policy)
     var failures: [Failure] = []
     for row in rows {
-      let rights = Rights(policy, row.identity, row.request)
+      let rights = Rights(index, row.identity, row.request)
       for (items, isExpected) in [(row.can, true), (row.cannot, false)] {
         for item in items {
           let explanation = row.explain(item, rights)

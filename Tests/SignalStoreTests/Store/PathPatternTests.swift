@@ -31,7 +31,7 @@ struct ReferenceMatcher {
 }
 
 @Suite struct PathPatternTests {
-  @Test func `patterns overlap when a path matches both`() throws {
+  @Test func `patterns overlap, and cover one another, as the paths do that match them`() throws {
     let segments = ["a", "b", "*", "**"]
     var patterns: [[String]] = segments.map { [$0] }
     for _ in 0..<2 { patterns += patterns.flatMap { pattern in segments.map { pattern + [$0] } } }
@@ -51,8 +51,12 @@ struct ReferenceMatcher {
     }
     for (first, one) in zip(sample, matches) {
       for (second, other) in zip(sample, matches) {
-        #expect(
-          try PathPattern(first).overlaps(PathPattern(second)) == !one.isDisjoint(with: other), "\(first) \(second)")
+        let (first, second) = (try PathPattern(first), try PathPattern(second))
+        #expect(first.overlaps(second) == !one.isDisjoint(with: other), "\(first) \(second)")
+        let matchesAll = one.isSuperset(of: other)
+        // Of a "**" not everything is found out.
+        let isFound = first.covers(second) || second.description.contains("**")
+        #expect(matchesAll ? isFound : !first.covers(second), "\(first) \(second)")
       }
     }
   }
