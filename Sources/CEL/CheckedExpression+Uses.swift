@@ -46,7 +46,7 @@ extension CheckedExpression {
     }
     var uses: [Use] = []
     for (id, use) in found.sorted(by: { $0.key < $1.key }) where !parts.contains(id) {
-      let subject = FilterSubject(environment.variables[use.slot].name, fields: use.fields)
+      let subject = FilterSubject(program.environment.variables[use.slot].name, fields: use.fields)
       let use = Use(slot: use.slot, subject: subject)
       if !uses.contains(use) { uses.append(use) }
     }

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// An expression that has been parsed and checked, and of which some variables may become known before the others.
-///
-/// Partial evaluation: what depends on known variables alone is calculated, and ``residual(knowing:)`` is what is left.
-/// So a rule about users and values becomes, for one user, a filter over values.
-package struct CheckedExpression: Sendable {
-  /// The source text.
-  package let source: String
-  package let environment: CELEnvironment
-  package let limits: CELLimits
+/// An expression that has been parsed and checked.
+struct CheckedSyntax: Sendable {
+  let source: String
+  let environment: CELEnvironment
+  let limits: CELLimits
   let syntax: Syntax
   /// The type of each node of the syntax.
   let types: [CELType]
 
-  /// Parses and checks an expression.
-  package init(_ source: String, environment: CELEnvironment, limits: CELLimits = CELLimits()) throws(CELError) {
+  init(_ source: String, environment: CELEnvironment, limits: CELLimits) throws(CELError) {
     // A longer one is refused before it is copied.
     let bytes = Array(source.utf8.prefix(max(limits.bytes, limits.bytes &+ 1)))
     syntax = try Parser.parse(bytes, environment: environment, limits: limits)
@@ -23,21 +18,33 @@ package struct CheckedExpression: Sendable {
     self.environment = environment
     self.limits = limits
   }
+}
 
-  /// Parses and checks a condition: one whose value can never be a bool is refused as
-  /// ``CELError/Reason/notABoolean``.
+/// A condition of which some variables may become known before the others.
+///
+/// Partial evaluation: what depends on known variables alone is calculated, and ``residual(knowing:)`` is what is left.
+/// So a rule about users and values becomes, for one user, a filter over values.
+package struct CheckedExpression: Sendable {
+  /// The whole condition.
+  package let program: Program
+  fileprivate let checked: CheckedSyntax
+  /// The slots of the variables it uses; see ``CELEnvironment/slot(of:)``.
+  private let slots: [Int]
+
+  var syntax: Syntax { checked.syntax }
+
+  /// Compiles a condition: one whose value can never be a bool is refused as ``CELError/Reason/notABoolean``.
   package init(
     condition source: String, environment: CELEnvironment, limits: CELLimits = CELLimits()
   ) throws(CELError) {
-    try self.init(source, environment: environment, limits: limits)
-    let type = types[syntax.root]
+    checked = try CheckedSyntax(source, environment: environment, limits: limits)
+    let type = checked.types[checked.syntax.root]
     guard type.mayBeBool else {
       throw CELError(.notABoolean, "a condition is true or false, and this is \(type)", at: 0, in: Array(source.utf8))
     }
+    program = try Program(checked.syntax, of: checked)
+    slots = program.variables.compactMap { environment.slot(of: $0) }
   }
-
-  /// The program of the whole expression.
-  package func program() throws(CELError) -> Program { try Program(syntax, of: self) }
 
   /// What is left of an expression when some of its variables are known.
   package enum Residual: Sendable {
@@ -55,7 +62,8 @@ package struct CheckedExpression: Sendable {
   ///
   /// - Parameter values: By slot; see ``CELEnvironment/slot(of:)``. A lookup cannot be known.
   package func residual(knowing values: [Int: CELValue]) -> Residual {
-    var specializer = Specializer(self, values)
+    if slots.allSatisfy({ values[$0] != nil }) { return whole(values) }
+    var specializer = Specializer(checked, values)
     specializer.calculate()
     specializer.simplify()
     let syntax = specializer.syntax
@@ -66,8 +74,16 @@ package struct CheckedExpression: Sendable {
     }
     // It was compiled as a whole; nothing in a part of it can be refused that was not refused there. Were it, it would
     // have no value.
-    guard let program = try? Program(syntax, of: self) else { return .failed }
+    guard let program = try? Program(syntax, of: checked) else { return .failed }
     return .program(program, key: SyntaxKey.bytes(of: syntax))
+  }
+
+  /// The value where all variables are known: nothing has to be compiled for it.
+  private func whole(_ values: [Int: CELValue]) -> Residual {
+    var activation = Activation()
+    for slot in slots { values[slot].map { activation.bind(slot, to: $0) } }
+    guard case .success(let value) = program.evaluate(activation) else { return .failed }
+    return .value(value)
   }
 }
 
@@ -75,10 +91,10 @@ package struct CheckedExpression: Sendable {
 ///
 /// The places of nodes stay as they are; what a node is replaced by takes its place.
 private struct Specializer {
-  private let expression: CheckedExpression
+  private let expression: CheckedSyntax
   private(set) var syntax: Syntax
 
-  init(_ expression: CheckedExpression, _ values: [Int: CELValue]) {
+  init(_ expression: CheckedSyntax, _ values: [Int: CELValue]) {
     self.expression = expression
     syntax = expression.syntax
     for id in syntax.nodes.indices {

@@ -50,12 +50,12 @@ public final class Program: Sendable {
   public convenience init(
     compiling source: String, environment: CELEnvironment = .change, limits: CELLimits = CELLimits()
   ) throws(CELError) {
-    let checked = try CheckedExpression(source, environment: environment, limits: limits)
+    let checked = try CheckedSyntax(source, environment: environment, limits: limits)
     try self.init(checked.syntax, of: checked)
   }
 
   /// Compiles syntax: that of the expression, or what is left of it where some variables are known.
-  init(_ syntax: Syntax, of expression: CheckedExpression) throws(CELError) {
+  init(_ syntax: Syntax, of expression: CheckedSyntax) throws(CELError) {
     environment = expression.environment
     limits = expression.limits
     source = expression.source

@@ -82,7 +82,7 @@ import Testing
     ]
     for source in sources {
       let expression = try CheckedExpression(condition: source, environment: Self.environment)
-      let program = try expression.program()
+      let program = expression.program
       for auth in [Self.ann, .null, CELValue(JSONTree(try JSONText(validating: #"{"level":1,"sub":"p","teams":[]}"#)))]
       {
         let residual = expression.residual(knowing: [2: auth])

@@ -87,7 +87,7 @@ package final class AccessPolicy: Sendable {
     self.rules = rules
     let expressions = rules.flatMap { $0.conditions.map(\.expression) + ($0.validate.map { [$0] } ?? []) }
     usesRequest = (expressions + [admin, metrics].compactMap(\.self)).contains {
-      (try? $0.program())?.variables.contains("request") == true
+      $0.program.variables.contains("request")
     }
   }
 
@@ -148,10 +148,7 @@ package final class AccessPolicy: Sendable {
     _ text: String, _ name: String, _ environment: CELEnvironment, _ limits: CELLimits
   ) throws(AccessFault) -> CheckedExpression {
     do throws(CELError) {
-      let expression = try CheckedExpression(condition: text, environment: environment, limits: limits)
-      // Also what only compiling finds, such as patterns.
-      _ = try expression.program()
-      return expression
+      return try CheckedExpression(condition: text, environment: environment, limits: limits)
     } catch {
       throw AccessFault(description: "\(name): \(error.description)")
     }

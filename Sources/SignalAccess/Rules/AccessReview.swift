@@ -75,9 +75,8 @@ package struct AccessReview {
   // MARK: One condition
 
   private mutating func review(_ expression: CheckedExpression, _ rule: CompiledRule, _ name: String) {
-    // It was compiled when the rules were.
-    let cost = (try? expression.program())?.estimatedCost() ?? 0
-    conditions.append(Condition(rule: rule.number + 1, name: name, source: expression.source, cost: cost))
+    let cost = expression.program.estimatedCost()
+    conditions.append(Condition(rule: rule.number + 1, name: name, source: expression.program.source, cost: cost))
     if cost > AccessPolicy.budget {
       find(
         rule, isError: false,

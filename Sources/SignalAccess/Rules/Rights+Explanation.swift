@@ -196,7 +196,7 @@ extension Rights {
     }
     return conditions.map { name, expression in
       var entry = AccessExplanation.Entry(
-        rule: rule.number + 1, match: source.match, captures: captures, condition: name, because: expression.source,
+        rule: rule.number + 1, match: source.match, captures: captures, condition: name, because: expression.program.source,
         result: .unknown)
       (entry.result, entry.failure) = bindings.result(of: expression, name)
       for use in expression.uses {
@@ -303,8 +303,7 @@ private struct Bindings {
   func result(
     of expression: CheckedExpression, _ name: String
   ) -> (AccessExplanation.Result, failure: String?) {
-    // It was compiled when the rules were.
-    guard let program = try? expression.program() else { return (.unknown, nil) }
+    let program = expression.program
     var activation = Activation()
     for (slot, binding) in bound {
       switch binding {
@@ -317,7 +316,7 @@ private struct Bindings {
     case .yes: return (name == "validate" ? .valid : denies ? .denies : .allows, nil)
     case .no: return (name == "validate" ? .invalid : .nothing, nil)
     case .failed(let error):
-      let variables = expression.environment.variables
+      let variables = program.environment.variables
       if withheld.contains(where: { program.variables.contains(variables[$0].name) }) { return (.unknown, nil) }
       let sentence =
         error.reason == .unboundVariable

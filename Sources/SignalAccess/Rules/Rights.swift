@@ -83,11 +83,13 @@ package final class Rights {
     let policy = index.policy
     self.identity = identity
     let auth = identity.map { CELValue($0.auth) } ?? .null
-    let request = (request ?? RequestFacts()).value
-    known = [RuleVariables.auth: auth, RuleVariables.request: request]
+    let request = policy.usesRequest ? (request ?? RequestFacts()).value : nil
+    var known = [RuleVariables.auth: auth]
+    known[RuleVariables.request] = request
+    self.known = known
     terms = ContiguousArray(repeating: [], count: AccessOperation.allCases.count)
     func holds(_ condition: CheckedExpression?) -> Bool {
-      guard case .value(.bool(true))? = condition?.residual(knowing: [0: auth, 1: request]) else { return false }
+      guard case .value(.bool(true))? = condition?.residual(knowing: [0: auth, 1: request ?? .null]) else { return false }
       return true
     }
     isAdministrator = holds(policy.admin)
@@ -203,8 +205,7 @@ package final class Rights {
 
   /// What is left of the rules that match something of what a pattern matches, in their order.
   private func terms(of operation: AccessOperation, within patterns: [PathPattern]) -> [Terms] {
-    policy.rules.filter { rule in patterns.contains { rule.match.pattern.overlaps($0) } }
-      .map { terms(of: operation, $0.number) }
+    index.rules(within: patterns).map { terms(of: operation, $0) }
   }
 
   private func terms(of operation: AccessOperation, _ number: Int) -> Terms {
