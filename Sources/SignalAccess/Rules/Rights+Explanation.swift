@@ -196,7 +196,8 @@ extension Rights {
     }
     return conditions.map { name, expression in
       var entry = AccessExplanation.Entry(
-        rule: rule.number + 1, match: source.match, captures: captures, condition: name, because: expression.program.source,
+        rule: rule.number + 1, match: source.match, captures: captures, condition: name,
+        because: expression.program.source,
         result: .unknown)
       (entry.result, entry.failure) = bindings.result(of: expression, name)
       for use in expression.uses {

@@ -89,7 +89,9 @@ package final class Rights {
     self.known = known
     terms = ContiguousArray(repeating: [], count: AccessOperation.allCases.count)
     func holds(_ condition: CheckedExpression?) -> Bool {
-      guard case .value(.bool(true))? = condition?.residual(knowing: [0: auth, 1: request ?? .null]) else { return false }
+      guard case .value(.bool(true))? = condition?.residual(knowing: [0: auth, 1: request ?? .null]) else {
+        return false
+      }
       return true
     }
     isAdministrator = holds(policy.admin)

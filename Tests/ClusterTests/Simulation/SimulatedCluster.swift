@@ -12,8 +12,8 @@ struct SimulatedCluster {
     case appended(to: Int, incarnation: Int, AppendAnswer, tag: UInt64)
     case read(from: Int, incarnation: Int, after: UInt64, tag: UInt64)
     case answer(to: Int, incarnation: Int, ReadAnswer, tag: UInt64)
-    case live(to: Int, sequence: UInt64, [UInt8])
-    case beat(to: Int, Beat)
+    case live(to: Int, incarnation: Int, sequence: UInt64, [UInt8])
+    case beat(to: Int, incarnation: Int, Beat)
     case tick(of: Int)
     case write
     case fault
@@ -130,7 +130,7 @@ struct SimulatedCluster {
   mutating func handle(_ event: Event) {
     switch event {
     case .append(let from, let incarnation, let record, let after, let tag):
-      if postponeForStream(event) || lossPlan?.what == .nodesBeginAnew && incarnation != incarnations[from] { return }
+      if postponeForStream(event) || isOfEarlierLife(from, incarnation) { return }
       let stored = stream.append(record, after: after)
       if let stored { publish(stored, record) }
       if isLost() { return }
@@ -148,12 +148,12 @@ struct SimulatedCluster {
       guard incarnation == incarnations[to], !postpone(event, of: to) else { return }
       nodes[to].machine.read(answer, tag: tag, at: nodes[to].clock(now))
       perform(to)
-    case .live(let to, let sequence, let record):
-      if postpone(event, of: to) { return }
+    case .live(let to, let incarnation, let sequence, let record):
+      if postpone(event, of: to) || isOfEarlierLife(to, incarnation) { return }
       nodes[to].machine.received(sequence, record, at: nodes[to].clock(now))
       perform(to)
-    case .beat(let to, let beat):
-      if postpone(event, of: to) { return }
+    case .beat(let to, let incarnation, let beat):
+      if postpone(event, of: to) || isOfEarlierLife(to, incarnation) { return }
       nodes[to].machine.received(beat, at: nodes[to].clock(now))
       nodes[to].heard(beat)
       perform(to)
@@ -167,6 +167,16 @@ struct SimulatedCluster {
     case .fault: fault()
     case .loss(let event): handle(event)
     }
+  }
+
+  private mutating func send(_ sequence: UInt64, _ record: [UInt8], to index: Int) {
+    schedule(.live(to: index, incarnation: incarnations[index], sequence: sequence, record), in: delay())
+  }
+
+  /// Whether a message is from or to a process that is gone, where those who begin anew have to be all who know: what is
+  /// still under way would tell them more.
+  private func isOfEarlierLife(_ index: Int, _ incarnation: Int) -> Bool {
+    lossPlan?.what == .nodesBeginAnew && incarnation != incarnations[index]
   }
 
   /// Whether the node is stopped: then it happens when the node goes on.
@@ -185,9 +195,9 @@ struct SimulatedCluster {
 
   mutating func publish(_ sequence: UInt64, _ record: [UInt8]) {
     for index in nodes.indices {
-      if !isLost() { schedule(.live(to: index, sequence: sequence, record), in: delay()) }
+      if !isLost() { send(sequence, record, to: index) }
       if !areFaultsOver, random.number(below: 50) == 0 {
-        schedule(.live(to: index, sequence: sequence, record), in: delay())
+        send(sequence, record, to: index)
       }
     }
   }
@@ -208,7 +218,7 @@ struct SimulatedCluster {
         }
       case .publish(let beat):
         for other in nodes.indices where other != index && !isLost() {
-          schedule(.beat(to: other, beat), in: delay())
+          schedule(.beat(to: other, incarnation: incarnations[other], beat), in: delay())
         }
       case .adopt(let record): node.adopt(record)
       case .committed(let record): node.committed(record, at: now)
