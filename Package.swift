@@ -37,8 +37,11 @@ let package = Package(
     .target(name: "CEL", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: strict),
     // Part of SignalStore for its users, and by itself for those who want signals and nothing else.
     .target(name: "Signals", path: "Sources/SignalStore/Signals", swiftSettings: strict),
+    // A header alone.
+    .systemLibrary(name: "CPrefetch"),
     .target(
-      name: "SignalStore", dependencies: ["JSON", "Signals"], exclude: ["README.md", "Signals"], swiftSettings: strict),
+      name: "SignalStore", dependencies: ["CPrefetch", "JSON", "Signals"], exclude: ["README.md", "Signals"],
+      swiftSettings: strict),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(
       name: "SignalJournal", dependencies: ["CSQLite", "JSON", "SignalStore", "Signals"], exclude: ["README.md"],

@@ -20,8 +20,10 @@ let package = Package(
     .target(name: "JSON", swiftSettings: fuzzed),
     .target(name: "CEL", dependencies: ["JSON"], exclude: ["README.md"], swiftSettings: fuzzed),
     .target(name: "Signals", path: "Sources/SignalStore/Signals", swiftSettings: fuzzed),
+    .systemLibrary(name: "CPrefetch"),
     .target(
-      name: "SignalStore", dependencies: ["JSON", "Signals"], exclude: ["README.md", "Signals"], swiftSettings: fuzzed),
+      name: "SignalStore", dependencies: ["CPrefetch", "JSON", "Signals"], exclude: ["README.md", "Signals"],
+      swiftSettings: fuzzed),
     .target(name: "CReadiness"),
     .target(name: "CFiles", exclude: ["console"]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),

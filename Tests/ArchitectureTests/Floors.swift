@@ -10,7 +10,7 @@ enum Floors {
     "JSON": [],
     "CEL": ["JSON", "Synchronization"],
     "Signals": ["Synchronization", "Dispatch", "Glibc"],
-    "SignalStore": ["JSON", "Signals", "Synchronization", "Dispatch", "Glibc"],
+    "SignalStore": ["JSON", "Signals", "Synchronization", "Dispatch", "Glibc", "CPrefetch"],
     "SignalJournal": ["JSON", "Signals", "SignalStore", "Synchronization", "Dispatch", "Glibc", "CSQLite"],
     "SignalAccess": ["JSON", "CEL", "SignalStore", "Synchronization", "Glibc", "COpenSSL"],
     "SignalHTTP": [

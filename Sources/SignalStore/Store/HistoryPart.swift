@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import CPrefetch
 import JSON
 
 /// The latest commits of a store, or those that belong to one share, bounded by their number of changes and by the
@@ -18,13 +19,46 @@ package struct HistoryPart: Sendable {
     var bytes = 0
   }
 
+  /// The commits of the chunk that was dropped last which have not been released yet: at most 1/8 of a limit.
+  ///
+  /// They were made long ago and are in no cache any more. Of the next ones, as much as their release looks at is
+  /// therefore loaded beforehand, an object and a commit at a time: the object itself says where the next one is.
+  private struct Leaving {
+    var commits: ContiguousArray<Commit> = []
+    /// What is loaded of a commit, of a value, and of the head of an array.
+    private static let objectBytes: Int64 = 64
+    private static let headBytes: Int64 = 32
+    /// What is loaded of a text at most: its memory is that of the next one that is set.
+    private static let textBytes = 512
+
+    /// The commit to be released next, the last; nil when there is none left.
+    mutating func next() -> Commit? {
+      guard let next = commits.popLast() else { return nil }
+      let count = commits.count
+      if count >= 4 {
+        // Addresses are all that is taken of them: what is retained would be loaded, and waited for.
+        unsafe cprefetch(Unmanaged.passUnretained(commits[count - 4]).toOpaque(), Self.objectBytes)
+        if let old = commits[count - 3].first.old {
+          unsafe cprefetch(Unmanaged.passUnretained(old).toOpaque(), Self.objectBytes)
+        }
+        if let old = commits[count - 2].first.old {
+          unsafe cprefetch(unsafeBitCast(old.value.bytes, to: UnsafeRawPointer.self), Self.headBytes)
+        }
+        if let old = commits[count - 1].first.old {
+          let length = Int64(min(old.value.bytes.count, Self.textBytes))
+          unsafe cprefetch(unsafeBitCast(old.value.bytes, to: UnsafeRawPointer.self), Self.headBytes + length)
+        }
+      }
+      return next
+    }
+  }
+
   private let countLimit: Int
   private let byteLimit: Int
   private(set) var chunks: ContiguousArray<Chunk> = []
   private(set) var changes = 0
   private(set) var bytes = 0
-  /// The commits of the chunk that was dropped last which have not been released yet: at most 1/8 of a limit.
-  private var leaving: ContiguousArray<Commit> = []
+  private var leaving = Leaving()
   /// The revision before the oldest kept commit, and that of the newest commit.
   private(set) var floor: Revision
 
@@ -42,7 +76,7 @@ package struct HistoryPart: Sendable {
   /// The caller releases them when it no longer holds a lock.
   mutating func append(_ commit: Commit) -> History.Dropped? {
     let cost = HistoryPart.cost(of: commit)
-    var dropped = leaving.popLast().map { History.Dropped(commit: $0) }
+    var dropped = leaving.next().map { History.Dropped(commit: $0) }
     if let last = chunks.last, last.changes < chunkCount, last.bytes < byteLimit / 16 {
       // Continue with the newest chunk.
     } else {
@@ -102,8 +136,8 @@ package struct HistoryPart: Sendable {
     // One with a large commit would keep it until the next one comes, perhaps never.
     let isSmall = newest.bytes <= byteLimit / 8
     var others = chunks[..<(isSmall ? excess - 1 : excess)].map(\.commits)
-    if !leaving.isEmpty { others.append(leaving) }
-    leaving = isSmall ? newest.commits : []
+    if !leaving.commits.isEmpty { others.append(leaving.commits) }
+    leaving.commits = isSmall ? newest.commits : []
     chunks.removeFirst(excess)
     if !others.isEmpty { dropped = History.Dropped(commit: dropped?.commit, others: others) }
   }

@@ -10,12 +10,14 @@ func compile(_ source: String, flags: [String] = []) throws -> [Int: [String]] {
   let file = folder.appendingPathComponent("client.swift")
   try source.write(to: file, atomically: true, encoding: .utf8)
   let products = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+  // What SignalStore uses of C, which is compiled with whoever uses it.
+  let header = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../../Sources/CPrefetch").standardized
   let process = Process()
   let pipe = Pipe()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
   process.arguments =
     ["swiftc", "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-parse-as-library"]
-    + flags + ["-I", products.appendingPathComponent("Modules").path, file.path]
+    + flags + ["-I", products.appendingPathComponent("Modules").path, "-I", header.path, file.path]
   process.standardOutput = pipe
   process.standardError = pipe
   try process.run()
