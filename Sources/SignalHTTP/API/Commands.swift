@@ -9,7 +9,7 @@ struct Caller {
   init(
     peer: Peer?, holder: Holder?, identity: Identity? = nil, request: RequestFacts? = nil
   ) {
-    self.peer = peer
+    peerFacts = peer?.facts
     self.holder = holder
     self.identity = identity
     self.request = request
@@ -18,7 +18,7 @@ struct Caller {
 
   /// A client of another node, which has found out who it is.
   init(holder: Holder?, identity: Identity?, isAdministrator: Bool, request: RequestFacts?) {
-    peer = nil
+    peerFacts = nil
     self.holder = holder
     self.identity = identity
     self.isAdministrator = isAdministrator
@@ -26,7 +26,9 @@ struct Caller {
   }
 
   /// The client; nil for what connections of an earlier process have registered for their end.
-  let peer: Peer?
+  var peer: Peer? { peerFacts.map { Peer($0) } }
+  /// The reference in it: an optional structure would be copied by a call through its type, with each command.
+  private let peerFacts: Peer.Facts?
   /// The connection, as the holder of values that it sets with `"hold":true`; nil where nothing can be held.
   let holder: Holder?
   /// Who asks, as far as it is proven; nil for somebody unknown.

@@ -43,7 +43,8 @@ final class LiveService {
   let messageBytes: Int
   let compression: CompressionPolicy
   let responseTimeout: Duration
-  private var replyText: [UInt8] = []
+  // Swapped, which calls nobody.
+  @exclusivity(unchecked) private var replyText: [UInt8] = []
   /// The capacity that the buffer of replies keeps at most between two of them.
   private static let replyCapacity = 64 << 10
 
@@ -282,11 +283,11 @@ final class LiveService {
   func withReply(_ body: (inout [UInt8]) -> Void) {
     // Moved out while it is mutated, so that it is not copied.
     var text: [UInt8] = []
-    swap(&text, &replyText)
+    unsafe swap(&text, &replyText)
     body(&text)
     guard text.capacity <= Self.replyCapacity else { return }
     text.removeAll(keepingCapacity: true)
-    swap(&text, &replyText)
+    unsafe swap(&text, &replyText)
   }
 
   func appendHello(messageBytes: Int, to text: inout [UInt8]) {

@@ -41,14 +41,14 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// What is known of it: one object, so that a peer is copied with each request as one reference.
-  private final class Facts: Sendable {
-    let numeric: PeerAddress
-    let entry: PeerListener
-    let certificate: ClientCertificate?
-    let isSecured: Bool
-    let isForwarded: Bool
+  final class Facts: Sendable {
+    fileprivate let numeric: PeerAddress
+    fileprivate let entry: PeerListener
+    fileprivate let certificate: ClientCertificate?
+    fileprivate let isSecured: Bool
+    fileprivate let isForwarded: Bool
 
-    init(
+    fileprivate init(
       _ numeric: PeerAddress, _ entry: PeerListener, _ certificate: ClientCertificate?, isSecured: Bool,
       isForwarded: Bool
     ) {
@@ -60,7 +60,10 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  private let facts: Facts
+  let facts: Facts
+
+  init(_ facts: Facts) { self.facts = facts }
+
   private var numeric: PeerAddress { facts.numeric }
   private var entry: PeerListener { facts.entry }
 

@@ -41,11 +41,22 @@ extension WebSocketHandler {
 /// From other threads use `handle`.
 public final class WebSocket: Session {
   let handler: any WebSocketHandler
-  private var machine: WebSocketMachine
+  private var machine: WebSocketMachine {
+    // Changed by calls of the machine alone, which calls nobody back, on one loop: checking each access at run time would
+    // cost as much as most of these calls.
+    _read { yield unsafe uncheckedMachine }
+    _modify { yield unsafe &uncheckedMachine }
+  }
+  @exclusivity(unchecked) private var uncheckedMachine: WebSocketMachine
   unowned let connection: Connection
   private let loop: EventLoop
   /// Output collected while input is being read, in the loop's scratch buffer.
-  private var collected: [UInt8] = []
+  private var collected: [UInt8] {
+    // As for the machine, which appends to it.
+    _read { yield unsafe uncheckedCollected }
+    _modify { yield unsafe &uncheckedCollected }
+  }
+  @exclusivity(unchecked) private var uncheckedCollected: [UInt8] = []
   private var isReading = false
   /// The timeout for the peer's answer, which starts once all pending output has been sent.
   private var answerTimeout: Duration?
@@ -72,7 +83,7 @@ public final class WebSocket: Session {
     self.handler = handler
     self.loop = loop
     self.deflate = deflate
-    machine = WebSocketMachine(
+    unsafe uncheckedMachine = WebSocketMachine(
       role: .server, limits: connection.limits.webSocket, acceptsBinary: acceptsBinary,
       allowsCompression: deflate != nil)
   }
