@@ -170,7 +170,8 @@ public final class Server: Sendable {
     for listener in configuration.listeners {
       sockets.append(
         try BoundSocket(
-          listener.endpoint, mode: listener.mode, backlog: Int32(clamping: configuration.limits.acceptQueue)))
+          listener.endpoint, mode: listener.mode, backlog: Int32(clamping: configuration.limits.acceptQueue),
+          unsentBytes: Int32(clamping: configuration.limits.unsentBytes)))
     }
     return sockets
   }

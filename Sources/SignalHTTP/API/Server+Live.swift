@@ -44,9 +44,9 @@ extension Server {
   /// to all requests that follow; established connections keep theirs.
   ///
   /// Certificate and key files are read again; established connections keep what they have negotiated. Where a server
-  /// listens, and on how many loops, is fixed when it starts, and so are the store's limits, `acceptQueue`, and the
-  /// settings of a loop's hub: `bookmarkInterval`, `snapshotBytes`, `turnProperties`, `deadbandPaths` and
-  /// `conflatedBytes`, which must be unchanged.
+  /// listens, and on how many loops, is fixed when it starts, and so are the store's limits, `acceptQueue`,
+  /// `unsentBytes`, and the settings of a loop's hub: `bookmarkInterval`, `snapshotBytes`, `turnProperties`,
+  /// `deadbandPaths` and `conflatedBytes`, which must be unchanged.
   ///
   /// Does nothing before the start and once shutdown has begun. May be called from anywhere.
   ///

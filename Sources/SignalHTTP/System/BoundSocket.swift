@@ -15,13 +15,15 @@ final class BoundSocket: Sendable {
   /// - Parameters:
   ///   - mode: The permissions of the file of a unix socket.
   ///   - backlog: Connections that may wait to be accepted.
+  ///   - unsentBytes: What the system takes for a peer of a TCP socket before it can be sent.
   /// - Throws: `SystemError` when the address cannot be resolved or bound, or when the path of a unix socket is taken
   ///   by anything but a stale socket.
-  init(_ endpoint: Endpoint, mode: UInt16, backlog: Int32) throws(SystemError) {
+  init(_ endpoint: Endpoint, mode: UInt16, backlog: Int32, unsentBytes: Int32) throws(SystemError) {
     switch endpoint {
     case .tcp(let host, let port), .tls(let host, let port):
       let wanted = try SocketAddress(resolving: host, port: port, passive: true)
       let handle = try SocketHandle.bound(to: wanted)
+      handle.limitUnsent(unsentBytes)
       let bound = try SocketAddress(boundTo: handle.descriptor)
       try handle.listen(on: wanted, backlog: backlog)
       self.handle = handle

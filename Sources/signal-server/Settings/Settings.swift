@@ -260,6 +260,9 @@ extension Settings {
     .integer("http.connections", \.limits.connections, 1...1_000_000, "open connections, of every kind (503)"),
     .integer("http.accept-queue", \.limits.acceptQueue, 1...65_535, "connections that wait to be accepted")
       .untilRestart,
+    .bytes(
+      "http.unsent-bytes", \.limits.unsentBytes, 16 << 10...1 << 30, "that the system takes for a client beforehand"
+    ).untilRestart,
     .bytes("http.turn-bytes", \.limits.turnBytes, 1 << 10...1 << 30, "received from one connection in one turn"),
 
     .flag("limits.local", \.limits.rates.local, "limit clients on this machine as others"),
