@@ -76,6 +76,25 @@ import Testing
     #expect(!shares.putsInLine(load) && shares.putsInLine(other))
   }
 
+  @Test mutating func `a single long piece among short ones lets no connection wait`() {
+    var (known, unknown) = (LoopShares.Load(), LoopShares.Load())
+    turn()
+    for _ in 0..<8 { serve(&known, 10) }
+    for _ in 0..<7 { serve(&unknown, 10) }
+    #expect(!shares.isSpent)
+    serve(&known, 5000)
+    #expect(shares.isSpent && known.isSuspect)
+    serve(&unknown, 5000)
+    #expect(!shares.putsInLine(known), "it has shown before that its requests are short")
+    #expect(shares.putsInLine(unknown))
+    for _ in 0..<8 { serve(&unknown, 10, used: 10) }
+    #expect(!shares.putsInLine(unknown), "it has shown so since")
+    serve(&known, 5000, used: 5000)
+    #expect(shares.putsInLine(known), "a second one is no exception")
+    turn()
+    #expect(!shares.isSpent)
+  }
+
   @Test mutating func `what comes between two connections is neither's`() {
     turn()
     var load = LoopShares.Load()

@@ -165,7 +165,7 @@ final class Connection: LoopMember {
     if state == .lingering || state == .flushing { return discard(on: loop) }
     if loop.hasSentEnough { return proceedLater(on: loop) }
 
-    var budget = limits.turnBytes
+    var budget = loop.shares.isSpent ? min(limits.turnBytes, Limits.spentTurnBytes) : limits.turnBytes
     var hasOffered = false
     while state == .open, session.takesInput, backlog <= limits.highWaterMark, held?.isFull != true {
       if !inputNeedsMore {
@@ -185,7 +185,7 @@ final class Connection: LoopMember {
         proceedLater(on: loop)
         break
       } else {
-        budget -= receive(on: loop)
+        budget -= receive(atMost: budget, on: loop)
         hasOffered = false
       }
     }
@@ -225,10 +225,10 @@ final class Connection: LoopMember {
     return true
   }
 
-  private func receive(on loop: isolated EventLoop) -> Int {
+  private func receive(atMost most: Int, on loop: isolated EventLoop) -> Int {
     let buffer = unsafe loop.receiveBuffer.bytes
     var isDrained = false
-    let outcome = unsafe transport.receive(into: buffer, isDrained: &isDrained)
+    let outcome = unsafe transport.receive(into: buffer, atMost: most, isDrained: &isDrained)
     // Output of the transport itself waits for the socket.
     if transport.hasRest, !isFull { block(on: loop) }
     switch outcome {

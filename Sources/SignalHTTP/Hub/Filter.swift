@@ -82,9 +82,11 @@ enum WorkCost {
   /// send several events at once.
   static let candidate = 1
 
-  /// Writing the event of a change; less than it takes, likewise, unless the value is large.
+  /// Writing the event of a change; less than it takes, likewise, unless the values are larger than a few hundred bytes:
+  /// most of the time is that of the system then, which makes room for them.
   static func event(_ change: Change) -> Int {
-    ((change.new?.value.bytes.count ?? 0) + (change.old?.value.bytes.count ?? 0)) / 64
+    let bytes = (change.new?.value.bytes.count ?? 0) + (change.old?.value.bytes.count ?? 0)
+    return bytes / 64 + max(bytes - 512, 0) / 8
   }
 
   /// Parsing the structure of a value.

@@ -22,6 +22,19 @@ extension EventLoop {
     heavy.removeFirst(min(served, heavy.count))
   }
 
+  /// Serves the members that have been deferred to this turn, as many as there is time for: the first ones of
+  /// `toProceed`.
+  func serveDeferred(_ members: [any LoopMember]) {
+    let begin = monotonicNanoseconds()
+    shares.resume(at: begin)
+    var served = 0
+    while served < members.count, served == 0 || shares.mark < begin + LoopShares.deferredTime {
+      members[served].proceed(on: self)
+      served += 1
+    }
+    toProceed.removeFirst(served)
+  }
+
   /// Notes that a member has been served.
   ///
   /// - Parameters:

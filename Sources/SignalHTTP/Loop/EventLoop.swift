@@ -63,7 +63,7 @@ public actor EventLoop {
   private var flushing: [any LoopMember] = []
   /// Members deferred to another turn, because too much was sent in theirs.
   private var unflushed: [any LoopMember] = []
-  private var toProceed: [any LoopMember] = []
+  var toProceed: [any LoopMember] = []
   /// Members whose requests take long, in the order in which they have come.
   var heavy: [any LoopMember] = []
   var shares = LoopShares()
@@ -196,11 +196,7 @@ public actor EventLoop {
         }
       }
       servePassing()
-      if !again.isEmpty {
-        toProceed.removeFirst(again.count)
-        shares.resume(at: monotonicNanoseconds())
-        for member in again { member.proceed(on: self) }
-      }
+      if !again.isEmpty { serveDeferred(again) }
       if !heavy.isEmpty { serveHeavy() }
       forEachTaking { if !participants[$0].turnEnds(on: self) { taking &= ~(1 << UInt64($0)) } }
       flushDirty()
@@ -263,7 +259,9 @@ public actor EventLoop {
   private func servePassing() {
     for listener in listeners where listener.isReady { listener.accept(on: self) }
     guard !passing.isEmpty else { return }
-    let end = monotonicNanoseconds() + Self.passingNanoseconds
+    let begin = monotonicNanoseconds()
+    shares.resume(at: begin)
+    let end = begin + Self.passingNanoseconds
     var served = 0
     repeat {
       let token = passing[served]

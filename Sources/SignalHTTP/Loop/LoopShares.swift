@@ -18,6 +18,8 @@ struct LoopShares {
   static let longTime: UInt64 = 250_000
   /// Time for heavy connections in a turn; exceeded by one piece.
   static let turnLimit: UInt64 = 4_000_000
+  /// Time in a turn for connections that have been deferred to it; exceeded by one piece.
+  static let deferredTime: UInt64 = 1_000_000
   /// How long a connection that is not heavy counts as present after it was served.
   static let presence: UInt64 = 50_000_000
   /// How long long pieces of others may keep the line from being served.
@@ -31,6 +33,10 @@ struct LoopShares {
     ///
     /// Others come between two long ones, while the body of a request is received.
     fileprivate var pieces: UInt32 = 0
+    /// How many short ones there were before the first long one, as far as that counts.
+    fileprivate var shortPieces: UInt8 = 0
+    /// So many short ones, before a single long one or behind it, show that it was an exception.
+    fileprivate static let proof: UInt8 = 8
 
     /// Whether the connection is heavy.
     var isHeavy: Bool { pieces.nonzeroBitCount > 1 }
@@ -39,10 +45,12 @@ struct LoopShares {
     /// That may have been the system's doing, which has let another thread run in its midst: whether there is a second
     /// one is decided by the time for which this thread has run.
     var isSuspect: Bool { pieces != 0 }
+    /// Whether it waits like a heavy one while others that are take the loop's time.
+    fileprivate var mayBeHeavy: Bool { pieces & ((1 << Self.proof) - 1) != 0 && shortPieces < Self.proof }
   }
 
   /// When the last piece of work had ended, or what was before the next one.
-  private var mark: UInt64 = 0
+  private(set) var mark: UInt64 = 0
   /// What heavy connections, and long pieces of others, have taken in this turn.
   private var taken: UInt64 = 0
   /// When a connection that is not heavy was served last; nil before the first.
@@ -61,11 +69,15 @@ struct LoopShares {
   /// What was done up to now is no connection's.
   mutating func resume(at time: UInt64) { mark = time }
 
+  /// Whether long pieces have taken so much of the turn that a part of what has come is enough for every other
+  /// connection.
+  var isSpent: Bool { taken >= Self.turnLimit }
+
   /// Whether a connection waits in the line of the heavy ones, when something has come for it.
-  func putsInLine(_ load: Load) -> Bool { load.isHeavy || load.isSuspect && taken >= Self.turnLimit }
+  func putsInLine(_ load: Load) -> Bool { load.isHeavy || load.mayBeHeavy && isSpent }
 
   /// Whether the first in the line has to wait for another turn; not for ever because of those who may be heavy.
-  var putsOffLine: Bool { isResting || (taken >= Self.turnLimit && mark < lastOfLine + Self.lineWait) }
+  var putsOffLine: Bool { isResting || (isSpent && mark < lastOfLine + Self.lineWait) }
 
   /// One that waited in the line has been served.
   mutating func servedInLine() { lastOfLine = mark }
@@ -90,7 +102,11 @@ struct LoopShares {
     mark = end
     let wasHeavy = load.isHeavy
     let isLong = min(cost, used ?? .max) >= Self.longTime
-    if isLong || load.isSuspect { load.pieces = load.pieces << 1 | (isLong ? 1 : 0) }
+    if isLong || load.isSuspect {
+      load.pieces = load.pieces << 1 | (isLong ? 1 : 0)
+    } else if load.shortPieces < Load.proof {
+      load.shortPieces += 1
+    }
     if isNew { return }
     if isLong || wasHeavy { taken += cost }
     guard wasHeavy else {

@@ -56,11 +56,16 @@ struct Transport: ~Copyable {
 
   /// Receives what is available; `.bytes(0)` when there was no application data.
   ///
-  /// - Parameter isDrained: Set when nothing more is available for now, except perhaps the peer's end.
-  func receive(into buffer: UnsafeMutableRawBufferPointer, isDrained: inout Bool) -> TransferOutcome {
+  /// - Parameters:
+  ///   - most: As many bytes as are wanted; more come where they cannot be left, as under TLS.
+  ///   - isDrained: Set when nothing more is available for now, except perhaps the peer's end.
+  func receive(
+    into buffer: UnsafeMutableRawBufferPointer, atMost most: Int = .max, isDrained: inout Bool
+  ) -> TransferOutcome {
     if let tls { return unsafe tls.receive(from: socket, into: buffer, isDrained: &isDrained) }
-    let outcome = unsafe socket.receive(into: buffer)
-    if case .bytes(let count) = outcome { isDrained = count < buffer.count }
+    let wanted = min(buffer.count, most)
+    let outcome = unsafe socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+    if case .bytes(let count) = outcome { isDrained = count < wanted }
     return outcome
   }
 
