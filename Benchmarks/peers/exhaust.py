@@ -11,6 +11,7 @@ the server refused. Without root the server is only told its limit, and nothing 
 """
 
 import argparse
+import multiprocessing
 import os
 import socket
 import struct
@@ -96,32 +97,38 @@ class Server:
         self.group.remove()
 
 
-class Bystander(threading.Thread):
-    """Asks for a small property, 200 times a second, and times each answer from when it was due."""
+class Bystander(multiprocessing.Process):
+    """Asks for a small property, 200 times a second, and times each answer from when it was due.
+
+    A process of its own: the attackers' threads would let it wait for Python's lock.
+    """
 
     def __init__(self, port):
         super().__init__(daemon=True)
-        self.client = Client(port)
-        self.times = []
-        self.ends = False
+        self.port = port
+        self.ends = multiprocessing.Event()
+        self.times, self.sent = multiprocessing.Pipe(duplex=False)
         self.start()
 
     def run(self):
+        client, times = Client(self.port), []
         due = time.monotonic()
-        while not self.ends:
-            try:
-                status, _ = self.client.ask("GET", "/properties/bystander")
-            except OSError:
-                return
-            assert status == 200
-            self.times.append(time.monotonic() - due)
-            due = max(due + 0.005, time.monotonic() - 1)
-            time.sleep(max(0, due - time.monotonic()))
+        try:
+            while not self.ends.is_set():
+                status, _ = client.ask("GET", "/properties/bystander")
+                assert status == 200
+                times.append(time.monotonic() - due)
+                due = max(due + 0.005, time.monotonic() - 1)
+                time.sleep(max(0, due - time.monotonic()))
+        except OSError:
+            pass
+        self.sent.send(times)
 
     def stop(self):
-        self.ends = True
+        self.ends.set()
+        times = self.times.recv()
         self.join()
-        return self.times
+        return times
 
 
 def slow_socket(port):
@@ -286,7 +293,13 @@ def run(binary, limit, attacks):
     begin = server.resident()
     bystander = Bystander(server.port)
     kept = []
-    threads = [threading.Thread(target=attack, args=(server.port, kept)) for attack in attacks]
+
+    def attacking(attack):
+        # They would be on other machines: here they share the processors with the server and the bystander, and come last.
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        attack(server.port, kept)
+
+    threads = [threading.Thread(target=attacking, args=(attack,)) for attack in attacks]
     for thread in threads:
         thread.start()
     for thread in threads:
