@@ -13,7 +13,7 @@ public struct FilterConjunct: Hashable, Sendable {
   public let test: FilterTest
 
   /// A condition.
-  public init(_ subject: FilterSubject, _ test: FilterTest) {
+  init(_ subject: FilterSubject, _ test: FilterTest) {
     self.subject = subject
     self.test = test
   }
@@ -62,7 +62,7 @@ public enum FilterScalar: Hashable, Sendable {
   case container
 
   /// The value of a node.
-  public init(_ tree: JSONTree, _ node: JSONTree.Node) {
+  init(_ tree: JSONTree, _ node: JSONTree.Node) {
     switch tree.kind(of: node) {
     case .null: self = .null
     case .true: self = .bool(true)

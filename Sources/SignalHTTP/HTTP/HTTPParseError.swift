@@ -126,7 +126,7 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
 
   /// The `code` of the problem document sent to the client: stable, and the same for all faults that a client handles
   /// alike.
-  public var problemCode: String {
+  package var problemCode: String {
     switch self {
     case .targetTooLong: "target_too_long"
     case .headTooLarge, .tooManyFields, .trailersTooLarge: "head_too_large"
@@ -150,16 +150,6 @@ public enum HTTPParseError: String, Error, Equatable, Sendable, CaseIterable {
     case .unsupportedVersion: .httpVersionNotSupported
     case .unsupportedExpectation: .expectationFailed
     default: .badRequest
-    }
-  }
-
-  /// Whether the request exceeds a limit that the operator may want to raise, rather than being malformed.
-  public var isOverLimit: Bool {
-    switch self {
-    case .targetTooLong, .headTooLarge, .tooManyFields, .trailersTooLarge, .bodyTooLarge, .methodTooLong,
-      .tooManyEmptyLines, .chunkExtensionsTooLarge:
-      true
-    default: false
     }
   }
 }

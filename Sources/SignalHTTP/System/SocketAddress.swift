@@ -10,7 +10,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
   /// Resolves `host` to the first of its addresses: a literal (`127.0.0.1`, `::1`, `[::1]`) or a name.
   ///
   /// - Throws: `SystemError` when the name cannot be resolved.
-  public init(resolving host: String, port: UInt16, passive: Bool = false) throws(SystemError) {
+  init(resolving host: String, port: UInt16, passive: Bool = false) throws(SystemError) {
     var name = host
     if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
     var hints = unsafe addrinfo()

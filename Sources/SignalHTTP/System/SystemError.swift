@@ -29,7 +29,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   /// Whether the address is in use by another process.
-  public var isAddressInUse: Bool { code == EADDRINUSE }
+  var isAddressInUse: Bool { code == EADDRINUSE }
 }
 
 extension String {

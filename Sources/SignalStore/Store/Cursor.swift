@@ -37,7 +37,7 @@ public struct Epoch: Hashable, Sendable {
   }
 
   /// An epoch of eight random characters from the given generator, for reproducible tests.
-  public static func random(using generator: inout some RandomNumberGenerator) -> Epoch {
+  package static func random(using generator: inout some RandomNumberGenerator) -> Epoch {
     var bits = generator.next() as UInt64
     var packed: UInt64 = 0
     for _ in 0..<8 {

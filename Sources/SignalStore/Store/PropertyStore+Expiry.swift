@@ -7,7 +7,7 @@ extension PropertyStore {
   private static let expiriesAtATime = 128
 
   /// The number of properties that have a time to live.
-  public var expiringCount: Int { shared.state.withLock { $0.judge.leases.count } }
+  package var expiringCount: Int { shared.state.withLock { $0.judge.leases.count } }
 
   /// Ensures that the alarm fires in time for the next property to end.
   func setAlarm() {

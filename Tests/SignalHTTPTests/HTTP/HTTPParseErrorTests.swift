@@ -38,14 +38,6 @@ import Testing
     #expect(error.status.code == expected)
   }
 
-  @Test func `what exceeds a limit is told apart from what is malformed`() {
-    #expect(
-      Set(HTTPParseError.allCases.filter(\.isOverLimit)) == [
-        .tooManyEmptyLines, .methodTooLong, .targetTooLong, .headTooLarge, .tooManyFields, .bodyTooLarge,
-        .chunkExtensionsTooLarge, .trailersTooLarge,
-      ])
-  }
-
   @Test func `the limits are those of the documentation`() {
     let limits = HTTPLimits()
     #expect(limits.headBytes == 16_384 && limits.targetBytes == 8192 && limits.methodBytes == 32)
