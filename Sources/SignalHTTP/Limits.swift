@@ -29,22 +29,22 @@ public struct Limits: Sendable, Equatable {
   ///
   /// Default 4096; the system may allow fewer.
   public var acceptQueue = 4096
-  /// Bytes that the system takes for a peer before they can be sent (`TCP_NOTSENT_LOWAT`); more of them wait in the
-  /// server, where they are shared with other peers and counted.
+  /// Bytes that the system takes for a peer beyond what it can send at present (`TCP_NOTSENT_LOWAT`); more of them wait in
+  /// the server, where ``memory`` sees them, and events are shared with other peers.
   ///
-  /// Default 128 KiB. Unix sockets have a buffer of the system's own size.
+  /// A peer that takes more than that between two turns of a loop waits for the next one. Default 128 KiB. Unix sockets
+  /// have a buffer of the system's own size.
   public var unsentBytes = 128 << 10
   /// Bytes that may be pending for a slow peer before its requests are no longer parsed, and before a subscriber counts
   /// as lagging: of later changes it gets the newest of each path, or, if it asked for all, is closed with 4008.
   ///
   /// Default 1 MiB.
   public var highWaterMark = 1 << 20
-  /// Bytes received from one connection before other connections are served.
+  /// Bytes received from one connection before other connections are served; fewer, while requests that take long leave
+  /// the others little time.
   ///
   /// Default 512 KiB.
   public var turnBytes = 512 << 10
-  /// The same in a turn of which requests that take long have already taken their share.
-  static let spentTurnBytes = 16 << 10
   /// Work of each kind (lists, beginnings of subscriptions, changes to be filtered, …) that a loop does in one turn
   /// before its other connections are served, in the units of `CELLimits.budget`.
   ///

@@ -95,6 +95,23 @@ import Testing
     #expect(!shares.isSpent)
   }
 
+  @Test mutating func `what was cut short in a spent turn says nothing about a connection`() {
+    turn()
+    var load = heavy
+    for _ in 0..<64 {
+      time += 10_000
+      shares.served(until: time, used: 10_000, &load, isCut: true)
+    }
+    #expect(load.isHeavy)
+    var other = LoopShares.Load()
+    for _ in 0..<8 {
+      time += 10_000
+      shares.served(until: time, &other, isCut: true)
+    }
+    serve(&other, 5000)
+    #expect(shares.putsInLine(other), "eight cut pieces are no proof")
+  }
+
   @Test mutating func `what comes between two connections is neither's`() {
     turn()
     var load = LoopShares.Load()

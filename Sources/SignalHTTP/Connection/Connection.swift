@@ -54,6 +54,8 @@ final class Connection: LoopMember {
   private var willProceed = false
   /// How long its last requests took.
   private var load = LoopShares.Load()
+  /// Whether it was given less than its share when it was served last, and has more.
+  private var isCut = false
   private var lingeredBytes = 0
   private(set) var isNew = true
   /// The session's own deadline; while the socket is full the send timeout replaces it and the session's time is
@@ -153,7 +155,7 @@ final class Connection: LoopMember {
     let wasNew = isNew
     let begin = load.isSuspect ? threadNanoseconds() : nil
     serve(on: loop)
-    load = loop.noteServed(load, since: begin, isNew: wasNew)
+    load = loop.noteServed(load, since: begin, isNew: wasNew, isCut: isCut)
   }
 
   /// Offers the session what has been received and receives more, until it wants no more, output piles up, the socket
@@ -165,7 +167,10 @@ final class Connection: LoopMember {
     if state == .lingering || state == .flushing { return discard(on: loop) }
     if loop.hasSentEnough { return proceedLater(on: loop) }
 
-    var budget = loop.shares.isSpent ? min(limits.turnBytes, Limits.spentTurnBytes) : limits.turnBytes
+    // Those who wait in line have a turn of their own.
+    let isShort = loop.shares.isSpent && !load.isHeavy && limits.turnBytes > LoopShares.spentTurnBytes
+    var budget = isShort ? LoopShares.spentTurnBytes : limits.turnBytes
+    isCut = false
     var hasOffered = false
     while state == .open, session.takesInput, backlog <= limits.highWaterMark, held?.isFull != true {
       if !inputNeedsMore {
@@ -182,6 +187,7 @@ final class Connection: LoopMember {
       } else if !isReadable {
         break
       } else if budget <= 0 {
+        isCut = isShort
         proceedLater(on: loop)
         break
       } else {
@@ -459,8 +465,8 @@ final class Connection: LoopMember {
     if state == .open { session.drain(self, on: loop) }
   }
 
-  /// Whether something has come that waits in the line of those whose requests take long.
-  private var hasInputInLine: Bool { willProceed && isReadable && load.isHeavy && session.takesInput }
+  /// Whether something has come that waits for another turn, or in the line of those whose requests take long.
+  private var hasInputInLine: Bool { willProceed && isReadable && session.takesInput }
 
   /// How long a deadline is put off while its connection waits in the line, in nanoseconds.
   private static let lineDelay: UInt64 = 1_000_000_000

@@ -22,16 +22,17 @@ extension EventLoop {
     heavy.removeFirst(min(served, heavy.count))
   }
 
-  /// Serves the members that have been deferred to this turn, as many as there is time for: the first ones of
-  /// `toProceed`.
-  func serveDeferred(_ members: [any LoopMember]) {
+  /// Serves the members that have been deferred to this turn, the first ones of `toProceed`, as many as there is time for,
+  /// and as long as more may be sent.
+  func serveDeferred(_ count: Int) {
     let begin = monotonicNanoseconds()
     shares.resume(at: begin)
     var served = 0
-    while served < members.count, served == 0 || shares.mark < begin + LoopShares.deferredTime {
-      members[served].proceed(on: self)
+    while served < count, served == 0 || shares.mark < begin + LoopShares.deferredTime && !hasSentEnough {
+      toProceed[served].proceed(on: self)
       served += 1
     }
+    // Those who ask again meanwhile are behind these.
     toProceed.removeFirst(served)
   }
 
@@ -40,11 +41,14 @@ extension EventLoop {
   /// - Parameters:
   ///   - begin: For how long this thread had run before, where it has to be known for how long it ran since.
   ///   - isNew: The member was new.
+  ///   - isCut: It was given less than its share of a turn, so that the piece says nothing about its requests.
   /// - Returns: Its load from now on.
-  func noteServed(_ load: LoopShares.Load, since begin: UInt64?, isNew: Bool) -> LoopShares.Load {
+  func noteServed(
+    _ load: LoopShares.Load, since begin: UInt64?, isNew: Bool, isCut: Bool
+  ) -> LoopShares.Load {
     var load = load
     let used = begin.map { threadNanoseconds() - $0 }
-    shares.served(until: monotonicNanoseconds(), used: used, &load, isNew: isNew)
+    shares.served(until: monotonicNanoseconds(), used: used, &load, isNew: isNew, isCut: isCut)
     return load
   }
 }

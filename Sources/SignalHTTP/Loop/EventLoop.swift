@@ -63,6 +63,7 @@ public actor EventLoop {
   private var flushing: [any LoopMember] = []
   /// Members deferred to another turn, because too much was sent in theirs.
   private var unflushed: [any LoopMember] = []
+  /// Members deferred to another turn, because they have had their share of theirs, or too much was sent in it.
   var toProceed: [any LoopMember] = []
   /// Members whose requests take long, in the order in which they have come.
   var heavy: [any LoopMember] = []
@@ -173,8 +174,8 @@ public actor EventLoop {
 
   private func runTurns() {
     repeat {
-      let again = toProceed
-      let hasWork = !again.isEmpty || !dirty.isEmpty || !unflushed.isEmpty || !passing.isEmpty || hasWorkLeft
+      let deferred = toProceed.count
+      let hasWork = deferred > 0 || !dirty.isEmpty || !unflushed.isEmpty || !passing.isEmpty || hasWorkLeft
       hasWorkLeft = false
       let pause: Int32 = hasWork ? 0 : heavy.isEmpty ? Self.idleMilliseconds : shares.restLeft < 1_000_000 ? 0 : 1
       // Other runnable threads get the processor first; by the time it is ours again, more events have gathered:
@@ -196,7 +197,7 @@ public actor EventLoop {
         }
       }
       servePassing()
-      if !again.isEmpty { serveDeferred(again) }
+      if deferred > 0 { serveDeferred(deferred) }
       if !heavy.isEmpty { serveHeavy() }
       forEachTaking { if !participants[$0].turnEnds(on: self) { taking &= ~(1 << UInt64($0)) } }
       flushDirty()

@@ -20,6 +20,8 @@ struct LoopShares {
   static let turnLimit: UInt64 = 4_000_000
   /// Time in a turn for connections that have been deferred to it; exceeded by one piece.
   static let deferredTime: UInt64 = 1_000_000
+  /// What is received from a connection in a turn that is spent, at most.
+  static let spentTurnBytes = 16 << 10
   /// How long a connection that is not heavy counts as present after it was served.
   static let presence: UInt64 = 50_000_000
   /// How long long pieces of others may keep the line from being served.
@@ -33,7 +35,7 @@ struct LoopShares {
     ///
     /// Others come between two long ones, while the body of a request is received.
     fileprivate var pieces: UInt32 = 0
-    /// How many short ones there were before the first long one, as far as that counts.
+    /// How many short ones there were while there was no long one among the last, as far as that counts.
     fileprivate var shortPieces: UInt8 = 0
     /// So many short ones, before a single long one or behind it, show that it was an exception.
     fileprivate static let proof: UInt8 = 8
@@ -45,7 +47,7 @@ struct LoopShares {
     /// That may have been the system's doing, which has let another thread run in its midst: whether there is a second
     /// one is decided by the time for which this thread has run.
     var isSuspect: Bool { pieces != 0 }
-    /// Whether it waits like a heavy one while others that are take the loop's time.
+    /// Whether it waits as a heavy one does once the turn is spent.
     fileprivate var mayBeHeavy: Bool { pieces & ((1 << Self.proof) - 1) != 0 && shortPieces < Self.proof }
   }
 
@@ -97,14 +99,17 @@ struct LoopShares {
   ///   - end: The present time.
   ///   - used: For how much of that this thread has run; nil where that is not known.
   ///   - isNew: It was new, and served in the time that there is for new ones.
-  mutating func served(until end: UInt64, used: UInt64? = nil, _ load: inout Load, isNew: Bool = false) {
+  ///   - isCut: It was given less than its share of a turn; that it did not take long shows nothing.
+  mutating func served(
+    until end: UInt64, used: UInt64? = nil, _ load: inout Load, isNew: Bool = false, isCut: Bool = false
+  ) {
     let cost = end > mark ? end - mark : 0
     mark = end
     let wasHeavy = load.isHeavy
     let isLong = min(cost, used ?? .max) >= Self.longTime
-    if isLong || load.isSuspect {
+    if isLong || load.isSuspect && !isCut {
       load.pieces = load.pieces << 1 | (isLong ? 1 : 0)
-    } else if load.shortPieces < Load.proof {
+    } else if !load.isSuspect && !isCut && !isNew && load.shortPieces < Load.proof {
       load.shortPieces += 1
     }
     if isNew { return }

@@ -66,8 +66,7 @@ struct SocketHandle: ~Copyable {
 
   /// Lets the system take only so many bytes that it cannot send yet, on this socket and those accepted from it.
   ///
-  /// Without that, it takes megabytes for each peer that does not read. What is on its way counts as sent, so this slows
-  /// no fast connection down.
+  /// Without that, it takes megabytes for each peer that does not read. What is on its way counts as sent.
   func limitUnsent(_ bytes: Int32) { setOption(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, bytes) }
 
   private func setOption(_ level: Int32, _ name: Int32, _ value: Int32) {

@@ -21,8 +21,8 @@ package struct HistoryPart: Sendable {
 
   /// The commits of the chunk that was dropped last which have not been released yet: at most 1/8 of a limit.
   ///
-  /// They were made long ago and are in no cache any more. Of the next ones, as much as their release looks at is
-  /// therefore loaded beforehand, an object and a commit at a time: the object itself says where the next one is.
+  /// They were made long ago and are in no cache any more. Of the next ones, as much as the release of their first
+  /// change looks at is therefore loaded beforehand, an object and a commit at a time: the object itself says where the next one is.
   private struct Leaving {
     var commits: ContiguousArray<Commit> = []
     /// What is loaded of a commit, of a value, and of the head of an array.
