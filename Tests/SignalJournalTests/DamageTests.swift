@@ -157,6 +157,18 @@ import Testing
     }
   }
 
+  @Test func `the tables that Litestream adds to each file are no damage, and other tables are`() throws {
+    let folder = try TemporaryFolder()
+    try Recovery(configuration(folder)).start().close()
+    for file in [DataFile.journal, .state] {
+      try execute("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)", file, folder)
+      try execute("CREATE TABLE _litestream_lock (id INTEGER)", file, folder)
+    }
+    try Recovery(configuration(folder)).start().close()
+    let error = try refusal { try execute("CREATE TABLE litestream (id INTEGER)", .journal, $0) }
+    #expect(error.description.contains("the list of tables"))
+  }
+
   @Test func `a database of somebody else is left alone`() throws {
     let error = try refusal { try execute("PRAGMA application_id = 7", .journal, $0) }
     guard case .foreign(let file) = error else {

@@ -94,7 +94,10 @@ struct DataFile {
     let database = try Database(path, access, system: system, cache: cache)
     let id = try database.integer("PRAGMA application_id") ?? 0
     let format = try database.integer("PRAGMA user_version") ?? 0
-    let tables = try database.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table'") ?? 0
+    // Litestream keeps two tables of its own in each file that it replicates.
+    let tables =
+      try database.integer(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, 12) <> '_litestream_'") ?? 0
     if id == 0, format == 0, tables == 0 { return (database, true) }
     if id != self.id { throw .foreign(file: path) }
     if format > DataFile.format { throw .newerFormat(file: path, format: format, newest: DataFile.format) }
