@@ -3,10 +3,10 @@
 // commands: one ruler for servers that answer commands on kept connections.
 //
 // It opens N connections, keeps at most W commands in flight on each, and counts the answers. Signal Server is spoken to
-// in its live protocol on a WebSocket, Redis in RESP, NATS in its own protocol: `set` is a message to a stream that confirms
-// each. The commands are made beforehand, so that the ruler formats nothing
-// while it measures; each connection sets a property of its own, a new value each time. It prints one JSON line; with one
-// command in flight on each connection, also how long the answers took.
+// in its live protocol on a WebSocket, or over HTTP (`--peer http`), Redis in RESP, NATS in its own protocol: `set` is a
+// message to a stream that confirms each. The commands are made beforehand, so that the ruler formats nothing while it
+// measures; each connection sets a property of its own, a new value each time. It prints one JSON line; with one command in
+// flight on each connection, also how long the answers took.
 //
 //   gcc -O2 -Wall -Wextra -o commands commands.c && ./commands --peer signal --port 8080 --verb set --seconds 2
 #define _GNU_SOURCE
@@ -30,7 +30,7 @@ struct text { char *bytes; size_t length; };
 // What it sends is the commands of all variants, one behind the other; burst n begins at begin[n].
 struct connection { int fd; long in_flight, next; double sent; unsigned char carry[4096]; size_t carried, *begin; char *out; };
 
-static struct { bool redis, nats, set; int port, connections, window, size; double seconds; const char *token; } opt = {
+static struct { bool redis, nats, http, set; int port, connections, window, size; double seconds; const char *token; } opt = {
     .connections = 64, .window = 16, .size = 200, .seconds = 2, .port = 8080};
 
 static long burst;  // commands in one write
@@ -84,6 +84,16 @@ static struct text command(int connection, int variant) {
     length = snprintf(line, sizeof line, "PUB %s answer.%d %zu\r\n%s\r\n", path, connection, strlen(value), value);
     return (struct text){strndup(line, (size_t)length), (size_t)length};
   }
+  if (opt.http) {
+    static char body[66000] = "\r\n";
+    if (opt.set) {
+      snprintf(body, sizeof body, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n\"%s\"",
+               strlen(value) + 2, value);
+    }
+    length = snprintf(line, sizeof line, "%s /properties/%s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s", opt.set ? "PUT" : "GET",
+                      path, body);
+    return (struct text){strndup(line, (size_t)length), (size_t)length};
+  }
   length = opt.set ? snprintf(line, sizeof line, "{\"id\":%d,\"type\":\"set\",\"path\":\"%s\",\"value\":\"%s\"}",
                               variant + 1, path, value)
                    : snprintf(line, sizeof line, "{\"id\":%d,\"type\":\"get\",\"path\":\"%s\"}", variant + 1, path);
@@ -112,6 +122,13 @@ static long answers(struct connection *c, unsigned char *bytes, size_t length) {
       need = (size_t)(end - p) + 2;
       if (*p == '-') fail("refused");
       if (*p == '$') need += p[1] == '-' ? 0 : (size_t)atol((char *)p + 1) + 2;
+    } else if (opt.http) {
+      unsigned char *end = memmem(p, rest, "\r\n\r\n", 4);
+      if (!end) break;
+      need = (size_t)(end - p) + 4;
+      if (p[9] != '2') fail("refused");
+      unsigned char *size = memmem(p, need, "\r\nContent-Length: ", 18);
+      if (size) need += (size_t)atol((char *)size + 18);
     } else {
       if (rest < 4) break;
       need = p[1] < 126 ? (size_t)p[1] + 2 : ((size_t)p[2] << 8 | p[3]) + 4;
@@ -197,7 +214,7 @@ int main(int argc, char **argv) {
       {"token", 1, 0, 'k'}, {0, 0, 0, 0}};
   for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     switch (o) {
-    case 'p': opt.redis = !strcmp(optarg, "redis"), opt.nats = !strcmp(optarg, "nats"); break;
+    case 'p': opt.redis = !strcmp(optarg, "redis"), opt.nats = !strcmp(optarg, "nats"), opt.http = !strcmp(optarg, "http"); break;
     case 'P': opt.port = atoi(optarg); break;
     case 'v': opt.set = !strcmp(optarg, "set"); break;
     case 'c': opt.connections = atoi(optarg); break;
@@ -221,7 +238,7 @@ int main(int argc, char **argv) {
     int one = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (opt.nats) subscribe(c, i);
-    else if (!opt.redis) upgrade(c);
+    else if (!opt.redis && !opt.http) upgrade(c);
     prepare(c, i);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     epoll_ctl(set, EPOLL_CTL_ADD, c->fd, &event);

@@ -223,15 +223,13 @@ def durable(run):
     peers = [run.start(peer) for peer in run.available(DurableRedis(), DurableNats(), Etcd())]
 
     def measure(server, connections):
-        if server.peer not in ("redis", "nats"):
-            script = etcd_script() if server.name == "etcd" else put_script()
-            target = "/v3/kv/put" if server.name == "etcd" else "/properties/y"
-            count, rate, cpu = wrk(run, server, target, script, connections)
+        if server.name == "etcd":
+            count, rate, cpu = wrk(run, server, "/v3/kv/put", etcd_script(), connections)
             return rate, cpu * 1e6 / count
         before = server.cpu()
         result = json.loads(output(
-            Ruler.commands, "--peer", server.peer, "--port", str(server.port), "--verb", "set", "--window", "1",
-            "--connections", str(connections), "--seconds", str(run.options.seconds)))
+            Ruler.commands, "--peer", "http" if server.name == "signal" else server.peer, "--port", str(server.port),
+            "--verb", "set", "--window", "1", "--connections", str(connections), "--seconds", str(run.options.seconds)))
         return result["per_s"], (server.cpu() - before) * 1e6 / result["answers"]
 
     def measure_durable(server):

@@ -21,6 +21,9 @@ final class AnswerGate: TurnParticipant {
   private var lost = LostRecords()
   private var losses: UInt64 = 0
   private var holding: [ConnectionID] = []
+  /// Empty, with their storage, for the next connections that hold output back: a server that writes to disk would
+  /// otherwise allocate for each answer.
+  private var spares: [HeldOutput] = []
   /// Which state of the store readers were given when this turn began, by a number.
   private(set) var state: UInt64 = 0
   private let currentState: () -> UInt64
@@ -49,8 +52,20 @@ final class AnswerGate: TurnParticipant {
     return dependence > durable ? dependence : 0
   }
 
-  /// Adds a connection that has begun to hold output back.
-  func add(_ connection: ConnectionID) { holding.append(connection) }
+  /// Notes that a connection begins to hold output back.
+  ///
+  /// - Returns: For its output; given back by ``takeBack(_:)`` when it is empty.
+  func begin(_ connection: ConnectionID) -> HeldOutput {
+    holding.append(connection)
+    return spares.popLast() ?? HeldOutput()
+  }
+
+  func takeBack(_ held: HeldOutput) {
+    if spares.count < Self.spareLimit, held.isSmall { spares.append(held) }
+  }
+
+  /// Most that are kept for reuse.
+  private static let spareLimit = 1024
 
   func turnBegins(on loop: isolated EventLoop) { state = currentState() }
 
@@ -73,12 +88,22 @@ final class AnswerGate: TurnParticipant {
     if mark.losses != losses { drop(on: loop) }
     guard record > durable else { return }
     durable = record
-    var holding: [ConnectionID] = []
-    swap(&holding, &self.holding)
-    for id in holding {
-      guard let connection = loop.member(id) as? Connection else { continue }
-      if !connection.releaseOutput(through: record, on: loop) { self.holding.append(id) }
+    forEachHolding(on: loop) { !$0.releaseOutput(through: record, on: loop) }
+  }
+
+  /// Visits the connections that hold output back; those for which `body` returns true go on.
+  ///
+  /// They may begin anew meanwhile, and are then visited the next time.
+  private func forEachHolding(on loop: isolated EventLoop, _ body: (Connection) -> Bool) {
+    let count = holding.count
+    var kept = 0
+    for index in 0..<count {
+      let id = holding[index]
+      guard let connection = loop.member(id) as? Connection, body(connection) else { continue }
+      holding[kept] = id
+      kept += 1
     }
+    holding.removeSubrange(kept..<count)
   }
 }
 
@@ -86,16 +111,11 @@ extension AnswerGate {
   /// Ends the connections whose answers tell of what was taken back.
   private func drop(on loop: isolated EventLoop) {
     (lost, losses) = mark.lost
-    var holding: [ConnectionID] = []
-    swap(&holding, &self.holding)
-    for id in holding {
-      guard let connection = loop.member(id) as? Connection else { continue }
-      if connection.releaseOutput(through: lost.after, on: loop) { continue }
-      if connection.isHolding(through: lost.through) {
-        connection.loseOutput(on: loop)
-      } else {
-        self.holding.append(id)
-      }
+    forEachHolding(on: loop) { connection in
+      if connection.releaseOutput(through: lost.after, on: loop) { return false }
+      if !connection.isHolding(through: lost.through) { return true }
+      connection.loseOutput(on: loop)
+      return false
     }
     durable = max(durable, lost.through)
   }
@@ -153,12 +173,20 @@ final class RecordMark: Sendable {
 final class HeldOutput {
   private var blocks: [(block: [UInt8], record: UInt64)] = []
   private var next = 0
+  /// Storage for the next block that is copied.
+  private var spare: [UInt8] = []
   /// Bytes held.
   private(set) var count = 0
 
   /// Blocks that may be held before the connection stops receiving.
   static let limit = 64
+  /// Most bytes of the storage that is kept for reuse.
+  static let spareBytes = 1024
 
+  /// Whether its storage is small enough to be kept for reuse.
+  var isSmall: Bool { blocks.capacity <= Self.limit }
+  /// Whether it is one block.
+  var isSingle: Bool { blocks.count - next == 1 }
   var isEmpty: Bool { next == blocks.count }
   var isFull: Bool { blocks.count - next >= Self.limit }
 
@@ -166,6 +194,21 @@ final class HeldOutput {
   func append(_ block: [UInt8], until record: UInt64) {
     blocks.append((block, record))
     count += block.count
+  }
+
+  /// Appends a copy of a block, the storage of which is used for other things soon.
+  func append(copying block: [UInt8], until record: UInt64) {
+    var copy: [UInt8] = []
+    swap(&copy, &spare)
+    copy.append(contentsOf: block)
+    append(copy, until: record)
+  }
+
+  /// Takes back the storage of a block that was sent, for the next that is copied.
+  func reuse(_ block: consuming [UInt8]) {
+    guard block.capacity <= Self.spareBytes else { return }
+    block.removeAll(keepingCapacity: true)
+    spare = block
   }
 
   /// Whether a block waits for this record or an earlier one.

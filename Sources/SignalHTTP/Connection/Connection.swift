@@ -295,7 +295,7 @@ final class Connection: LoopMember {
   func sendAnswer(_ block: [UInt8], on loop: isolated EventLoop) {
     guard state == .open else { return }
     if gate?.takeLoss() == true { return replaceAnswer(block, on: loop) }
-    if hold(block) { return }
+    if let held = holdBack() { return held.output.append(block, until: held.record) }
     send(block, on: loop)
   }
 
@@ -303,7 +303,7 @@ final class Connection: LoopMember {
   func sendAnswerNow(_ bytes: [UInt8], on loop: isolated EventLoop) {
     guard state == .open, !bytes.isEmpty else { return }
     if gate?.takeLoss() == true { return replaceAnswer(bytes, on: loop) }
-    if hold(bytes) { return }
+    if let held = holdBack() { return held.output.append(copying: bytes, until: held.record) }
     guard output.isEmpty, !isFull else { return output.append(Array(bytes)) }
     let outcome = unsafe bytes.withUnsafeBytes { unsafe transport.send($0) }
     switch outcome {
@@ -327,29 +327,37 @@ final class Connection: LoopMember {
     output.append(rest)
   }
 
-  /// Holds a block back if it, or output before it, waits for records; false when it may be sent.
-  private func hold(_ block: @autoclosure () -> [UInt8]) -> Bool {
-    guard let gate else { return false }
+  /// Where to the answer being sent has to be appended, and until which record, if it or output before it waits for
+  /// records; nil when it may be sent.
+  private func holdBack() -> (output: HeldOutput, record: UInt64)? {
+    guard let gate else { return nil }
     let record = gate.takeDependence()
-    guard held != nil || record > 0 else { return false }
-    if held == nil {
-      held = HeldOutput()
-      gate.add(id)
-    }
-    // A copy, as the buffer that it may be in is reused.
-    held?.append(Array(block()), until: record)
-    return true
+    if held == nil, record > 0 { held = gate.begin(id) }
+    return held.map { ($0, record) }
   }
 
   /// Sends held output that waits for this record or an earlier one; true when none is left.
   func releaseOutput(through record: UInt64, on loop: isolated EventLoop) -> Bool {
     guard let held else { return true }
-    while let block = held.takeFirst(through: record) { output.append(block) }
-    if held.isEmpty { self.held = nil }
-    if !output.isEmpty { markDirty(on: loop) }
+    let isSingle = held.isSingle && output.isEmpty && !isDirty
+    var last: [UInt8] = []
+    while let block = held.takeFirst(through: record) {
+      output.append(block)
+      last = block
+    }
+    let isEmpty = held.isEmpty
+    if isEmpty { self.held = nil }
     // Receiving may have stopped because so much was held.
     if isReadable || !inputNeedsMore { proceedLater(on: loop) }
-    return self.held == nil
+    if !output.isEmpty {
+      if isSingle { flush(on: loop) } else { markDirty(on: loop) }
+    }
+    if isEmpty {
+      if output.isEmpty { held.reuse(last) }
+      gate?.takeBack(held)
+    }
+    // If it holds output back again after this, it has been noted as such.
+    return isEmpty
   }
 
   /// Drops held output, the first of which tells of what was taken back, and ends the connection.
