@@ -214,7 +214,8 @@ def etcd_script():
 
 
 def durable(run):
-    """Writes of 200 bytes that are on disk when they are answered, one in flight on each connection; and what that costs."""
+    """Writes of 200 bytes that are on disk when they are answered, one in flight on each connection; and what that costs
+    writers and subscribers."""
     settings = {"none": (), "interval": ("--data-sync", "100ms"), "commit": ("--data-sync", "commit")}
     ours = {}
     for mode, options in settings.items():
@@ -238,6 +239,21 @@ def durable(run):
             run.keep(f"durable{connections}.time", server.name, 1e6 / rate, rate=rate)
             run.keep(f"durable{connections}.cpu", server.name, cpu)
 
+    def measure_disk():
+        server = ours["commit"]
+        before = server.written()
+        result = json.loads(output(
+            Ruler.commands, "--peer", "http", "--port", str(server.port), "--verb", "set", "--window", "1",
+            "--seconds", str(run.options.seconds)))
+        # A value of 200 bytes at a path of some 14.
+        run.keep("durable.disk", "signal", (server.written() - before) / result["answers"] / 214)
+
+    def measure_fan(mode):
+        result, cpu = fan(ours[mode], "updates", "--subscribers", run.options.subscribers, "--window", 64, "--rate", 100,
+                          "--seconds", run.options.seconds * 2)
+        run.keep(f"durable.{mode}.fan", "signal", cpu * 1e6 / result["delivered"])
+        run.keep(f"durable.{mode}.p99", "signal", result["p99_us"] / 1e3)
+
     def measure_cost(mode):
         for connections in (64, 256):
             rate, cpu = measure(ours[mode], connections)
@@ -248,6 +264,9 @@ def durable(run):
             run.attempt(ours[mode], lambda _: measure_cost(mode))
         for server in (ours["commit"], *peers):
             run.attempt(server, measure_durable)
+        run.attempt(ours["commit"], lambda _: measure_disk())
+        for mode in settings:
+            run.attempt(ours[mode], lambda _: measure_fan(mode))
 
 
 def commands(run):

@@ -149,6 +149,11 @@ class Server:
         with open(f"/proc/{self.process.pid}/status", encoding="ascii", errors="replace") as file:
             return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
 
+    def written(self):
+        """The bytes that the process has given the disk, or will."""
+        with open(f"/proc/{self.process.pid}/io", encoding="ascii") as file:
+            return int(re.search(r"^write_bytes: (\d+)", file.read(), re.MULTILINE)[1])
+
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
