@@ -211,6 +211,18 @@ struct Scene {
     #expect(audience?.dependencies.map(\.description).sorted() == ["rooms/*/members", "users/ann/rooms"])
   }
 
+  @Test(arguments: [
+    ("value.by == auth.sub && x != 'c'", true), ("path != 'a/1' && value.n > 1", true),
+    ("now < timestamp('2030-01-01T00:00:00Z') && value.n > 1", false), ("auth.sub in others && value.n > 1", false),
+  ])
+  func `a judgement lasts unless the time or another property decides`(condition: String, isLasting: Bool) throws {
+    let scene = try Scene(
+      AccessRule(match: "a/{x}", with: ["others": "others/{x}"], conditions: ["read": condition]),
+      AccessRule(match: "a/b", conditions: ["read": "value.isPublic"]))
+    let audience = try #require(try scene.rights(ann).scope(.watch, of: ["**"])?.audience)
+    #expect(audience.isLasting == isLasting)
+  }
+
   @Test func `an audience admits what the rules allow`() throws {
     let scene = try Scene(
       AccessRule(match: "a/{x}/{y}", conditions: ["read": "value.by == auth.sub && x != y"]),

@@ -10,6 +10,9 @@ package import SignalStore
 package final class Audience: Hashable, Sendable {
   let allow: [RuleTerm]
   let deny: [RuleTerm]
+  /// Whether a judgement of a property stays true as long as the property is the same: no condition uses the time, or
+  /// other properties.
+  package let isLasting: Bool
   /// The conditions in a form in which equal ones are equal.
   private let key: [UInt8]
 
@@ -19,6 +22,7 @@ package final class Audience: Hashable, Sendable {
   init(allow: [RuleTerm], deny: [RuleTerm]) {
     self.allow = allow
     self.deny = deny
+    isLasting = (allow + deny).allSatisfy(\.isLasting)
     // The order of rules means nothing.
     var key: [UInt8] = []
     for keys in [allow.map(\.key), deny.map(\.key)] {

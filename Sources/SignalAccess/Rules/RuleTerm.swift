@@ -83,6 +83,8 @@ final class RuleTerm: Sendable {
   let usesOld: Bool
   /// Whether the condition depends on the property itself: its value, or what was there before.
   let usesProperty: Bool
+  /// Whether what comes of the condition for a property stays the same as long as that does.
+  let isLasting: Bool
   let capturePlaces: [CapturePattern.Place]
   let identity: Identity?
 
@@ -116,6 +118,7 @@ final class RuleTerm: Sendable {
     usesSegments = used.contains("segments")
     usesOld = used.contains("oldValue") || used.contains("exists")
     usesProperty = usesOld || used.contains("value")
+    isLasting = dependencies.isEmpty && !used.contains("now")
     capturePlaces = rule.match.captures.map(\.place)
     self.identity = identity
   }

@@ -139,10 +139,12 @@ struct FilteredChange {
   }
 
   /// How the change appears to viewers; asked once for each audience.
-  mutating func visibility(to viewers: Viewers, _ topic: Topic) -> Visibility {
+  ///
+  /// - Parameter last: What they were asked last; replaced.
+  mutating func visibility(to viewers: Viewers, _ topic: Topic, after last: inout Judgement) -> Visibility {
     let audience = ObjectIdentifier(viewers.audience)
     if let known = appearances[audience] { return known }
-    let visibility = viewers.visibility(of: &self, topic)
+    let visibility = viewers.visibility(of: &self, topic, after: &last)
     appearances[audience] = visibility
     return visibility
   }

@@ -155,11 +155,12 @@ final class Replay {
         return true
       }
       var filtered = FilteredChange(commit.first)
+      var judgement = Judgement()
       for change in commit {
         budget -= 1
         guard options.matches(change.path) else { continue }
         filtered.begin(change)
-        guard let seen = options.see(&filtered), deadband?.lets(seen) != false else { continue }
+        guard let seen = options.see(&filtered, after: &judgement), deadband?.lets(seen) != false else { continue }
         if options.delivery.isPaced {
           missed.add(seen)
         } else {

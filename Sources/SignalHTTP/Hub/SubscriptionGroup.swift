@@ -27,6 +27,7 @@ final class SubscriptionGroup {
   var isInCommit = false
   /// Whether the filter's last evaluation was so expensive that the next must be charged to a member.
   var isExpensive = false
+  private var judgement = Judgement()
   let isPaced: Bool
   let writer: LiveEventWriter
   /// The newest revision at which a member has joined: commits after it are for all members.
@@ -161,7 +162,7 @@ final class SubscriptionGroup {
       return key.options.topic == .signals ? appendMessage(&change, verdict) : appendSeen(&change)
     }
     if let viewers = key.options.viewers {
-      switch change.visibility(to: viewers, key.options.topic) {
+      switch change.visibility(to: viewers, key.options.topic, after: &judgement) {
       case .whole: break
       case .hidden: return false
       case .entering, .exiting: return appendSeen(&change)
@@ -176,13 +177,17 @@ final class SubscriptionGroup {
   private func appendMessage(_ change: inout FilteredChange, _ verdict: FilterVerdict?) -> Bool {
     if let filter = key.options.filter, !(verdict?.new ?? filter.holds(forNew: &change)) { return false }
     guard let message = change.change.new else { return false }
-    if let viewers = key.options.viewers, change.visibility(to: viewers, key.options.topic) == .hidden { return false }
+    if let viewers = key.options.viewers,
+      change.visibility(to: viewers, key.options.topic, after: &judgement) == .hidden
+    {
+      return false
+    }
     block.appendMessage { [writer] in writer.appendSignal(message, isRemembered: false, to: &$0) }
     return true
   }
 
   private func appendSeen(_ change: inout FilteredChange) -> Bool {
-    guard let seen = key.options.see(&change) else { return false }
+    guard let seen = key.options.see(&change, after: &judgement) else { return false }
     let revision = seen.change.revision
     if deadband?.lets(seen) == false { return false }
     for member in behind { member.keep(seen) }

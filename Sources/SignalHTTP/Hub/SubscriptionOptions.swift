@@ -61,9 +61,11 @@ struct SubscriptionOptions: Hashable {
   var audienceMark: String { String(Audience.mark(of: viewers?.audience, patterns), radix: 36) }
 
   /// The event of a change whose path matches, with the values as the subscriber sees them.
-  func see(_ change: inout FilteredChange) -> SeenEvent? {
+  ///
+  /// - Parameter last: What the viewers were asked last; replaced.
+  func see(_ change: inout FilteredChange, after last: inout Judgement) -> SeenEvent? {
     guard let viewers else { return seeAll(&change) }
-    switch change.visibility(to: viewers, topic) {
+    switch change.visibility(to: viewers, topic, after: &last) {
     case .whole: return seeAll(&change)
     case .hidden: return nil
     case .entering: return seeEntering(&change)

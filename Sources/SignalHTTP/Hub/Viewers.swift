@@ -54,13 +54,35 @@ enum Visibility {
   case exiting
 }
 
+/// The last value of a property that viewers were found to see, or not to see.
+///
+/// The next change of the property replaces it, and asks for it again: with many audiences that question is half of what
+/// they cost.
+struct Judgement {
+  private var stored: StoredValue?
+  private var isSeen = false
+
+  /// Larger values are not kept: each group has a judgement of its own.
+  private static let valueBytes = 1024
+
+  /// What was found for this value; nil when it is not the last.
+  func ofValue(_ stored: StoredValue) -> Bool? { stored === self.stored ? isSeen : nil }
+
+  mutating func note(_ stored: StoredValue?, isSeen: Bool) {
+    self.stored = stored.flatMap { $0.value.bytes.count <= Self.valueBytes ? $0 : nil }
+    self.isSeen = isSeen
+  }
+}
+
 extension Viewers {
   /// How a change appears to them.
   ///
   /// A value that the same commit has set does not decide yet: by it the values before would be judged, too.
   ///
-  /// - Parameter topic: What the change is of; messages are judged by the present.
-  func visibility(of change: inout FilteredChange, _ topic: Topic) -> Visibility {
+  /// - Parameters:
+  ///   - topic: What the change is of; messages are judged by the present.
+  ///   - last: What they were asked last; replaced.
+  func visibility(of change: inout FilteredChange, _ topic: Topic, after last: inout Judgement) -> Visibility {
     let (path, time) = (change.change.path, change.change.time)
     let decided: Revision? = topic == .properties ? Revision(change.change.revision.number &- 1) : nil
     func sees(_ tree: JSONTree, work: inout Int) -> Bool {
@@ -68,11 +90,14 @@ extension Viewers {
     }
     var work = 0
     defer { change.spend(-work) }
-    let old = change.oldTree.map { sees($0, work: &work) }
+    let known = change.change.old.flatMap { last.ofValue($0) }
+    let old = known ?? change.oldTree.map { sees($0, work: &work) }
     guard let newTree = change.newTree else {
       return old == true || old == nil && change.change.isCorrection ? .whole : .hidden
     }
-    if sees(newTree, work: &work) { return old == false ? .entering : .whole }
+    let isSeen = sees(newTree, work: &work)
+    if audience.isLasting { last.note(change.change.new, isSeen: isSeen) }
+    if isSeen { return old == false ? .entering : .whole }
     return old == true || change.change.isCorrection ? .exiting : .hidden
   }
 }
