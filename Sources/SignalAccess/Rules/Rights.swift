@@ -73,6 +73,8 @@ package final class Rights {
   package let maySeeMetrics: Bool
   private let index: RuleIndex
   let known: [Int: CELValue]
+  /// What is known of an operation besides, the last for which rules were calculated.
+  private var knownOfOperation: (operation: AccessOperation, values: [Int: CELValue])?
   /// By the number of the operation, empty before it was asked for, and by that of the rule.
   private var terms: ContiguousArray<ContiguousArray<Terms?>>
 
@@ -222,9 +224,7 @@ package final class Rights {
 
   private func calculated(_ operation: AccessOperation, _ rule: CompiledRule) -> Terms {
     let terms = Terms(rule)
-    var known = known
-    known[RuleVariables.operation] = .string(operation.rawValue)
-    if operation.isReading { known[RuleVariables.oldValue] = .null }
+    let known = known(of: operation)
     for condition in rule.conditions where condition.operations.contains(operation) {
       let found = residuals(rule, condition.expression, known)
       if condition.denies {
@@ -242,6 +242,16 @@ package final class Rights {
       }
     }
     return terms
+  }
+
+  /// What is known of all paths.
+  private func known(of operation: AccessOperation) -> [Int: CELValue] {
+    if let last = knownOfOperation, last.operation == operation { return last.values }
+    var values = known
+    values[RuleVariables.operation] = .string(operation.rawValue)
+    if operation.isReading { values[RuleVariables.oldValue] = .null }
+    knownOfOperation = (operation, values)
+    return values
   }
 
   /// What is left of a condition, nothing when it is false, and where it fails.
@@ -284,9 +294,11 @@ package final class Rights {
   private func term(
     _ rule: CompiledRule, _ texts: [String], _ program: Program?, _ key: [UInt8]
   ) -> RuleTerm? {
-    // One that is longer than paths can be matches none.
-    guard let pattern = try? PathPattern(texts.joined(separator: "/"), limits: policy.paths) else { return nil }
-    return RuleTerm(rule, pattern: pattern, program, key: key, identity: identity)
+    // Most are not narrowed; and one that is longer than paths can be matches none.
+    let pattern =
+      texts == rule.match.texts
+      ? rule.match.pattern : try? PathPattern(texts.joined(separator: "/"), limits: policy.paths)
+    return pattern.map { RuleTerm(rule, pattern: $0, program, key: key, identity: identity) }
   }
 
   /// A capture that has one of a few texts wherever the program is true.
