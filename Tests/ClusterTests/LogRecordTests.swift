@@ -50,7 +50,10 @@ struct LogRecordTests {
   }
 
   @Test func `a later version is refused by its number`() {
-    #expect(throws: LogRecordError.newer(version: 2)) { try LogRecord(Array(#"{"v":2}"#.utf8)) }
+    #expect(throws: LogRecordError.newer(version: 2, previous: ChainLink(word: 0x1f))) {
+      try LogRecord(Array(#"{"v":2,"kind":"new","prev":"000000000000001f"}"#.utf8))
+    }
+    #expect(throws: LogRecordError.malformed) { try LogRecord(Array(#"{"v":2}"#.utf8)) }
   }
 
   @Test func `a claim counts if its term is higher and its writer has read everything`() {

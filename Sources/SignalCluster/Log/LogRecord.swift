@@ -6,6 +6,10 @@ package import SignalStore
 /// One message of the log: a head that says who has written it where, and for a batch the entries, each a line of JSON.
 package struct LogRecord: Sendable {
   /// The version of the format that is written, and the highest that is read.
+  ///
+  /// A kind of record, or a member, that those who read the version before do not know makes a new one, and it is written
+  /// only when all nodes that are heard of read it (``Beat/version``). `v` and `prev` stay what they are in all versions, and
+  /// fences as a whole.
   package static let version: UInt64 = 1
 
   /// What the first line says.
@@ -167,8 +171,8 @@ extension LogRecord {
 package enum LogRecordError: Error, Equatable {
   /// They are not of the form of a record.
   case malformed
-  /// They are of a later version.
-  case newer(version: UInt64)
+  /// They are of a later version; `previous` is the link that they say they follow.
+  case newer(version: UInt64, previous: ChainLink)
 }
 
 extension LogRecord {
@@ -190,8 +194,8 @@ extension LogRecord {
       return text
     }
     let version = try number("v")
-    guard version <= Self.version else { throw .newer(version: version) }
     guard let previous = ChainLink(try string("prev")) else { throw .malformed }
+    guard version <= Self.version else { throw .newer(version: version, previous: previous) }
     let (term, node) = (try number("term"), try string("node"))
     switch try string("kind") {
     case "batch":

@@ -23,11 +23,15 @@ struct SnapshotWork {
   var nextLook: UInt64 = 0
   /// The newest that is complete, as far as that is known.
   var newest: UInt64 = 0
+  /// Whether a newer one was there, to which the log may have been shortened.
+  var isMissing = false
   /// Bytes of records that were read behind it, and how many of these have no entries.
   var bytes = 0
   var empty: UInt64 = 0
   /// What has to be in the one that is to be loaded; nil while none is needed.
   private(set) var needed: UInt64?
+  /// How often in a row it was not there.
+  var misses = 0
   /// Up to where the log was shortened by this node.
   var purged: UInt64 = 0
   /// Until when a restart may be finished.
@@ -37,6 +41,8 @@ struct SnapshotWork {
   static let patience: UInt64 = 5000
   /// Between two looks for one that is to be loaded.
   static let pause: UInt64 = 1000
+  /// Looks in which one that is to be loaded was not there, after which it is believed to be gone.
+  static let mostMisses = 10
 
   /// The log does not reach back to what this node has: a snapshot is needed that is at least as far.
   mutating func load(behind sequence: UInt64) {
@@ -44,7 +50,7 @@ struct SnapshotWork {
     if case .idle = stage { nextLook = 0 }
   }
 
-  mutating func loaded() { needed = nil }
+  mutating func loaded() { (needed, misses) = (nil, 0) }
 
   /// What was under way is not answered.
   mutating func abandon(until next: UInt64) {
@@ -106,12 +112,22 @@ extension ClusterMember {
     at complete: [SnapshotName], _ incomplete: [SnapshotName], _ now: UInt64, on loop: isolated EventLoop
   ) {
     snapshots.nextLook = now + configuration.times.snapshots
-    if let newest = complete.last?.sequence, newest > snapshots.newest {
-      (snapshots.newest, snapshots.bytes, snapshots.empty) = (newest, 0, 0)
+    let newest = complete.last?.sequence ?? 0
+    if newest < snapshots.newest {
+      // They are gone, and the log may begin behind them.
+      (snapshots.newest, snapshots.isMissing) = (newest, true)
+    } else if newest > snapshots.newest {
+      (snapshots.newest, snapshots.bytes, snapshots.empty, snapshots.isMissing) = (newest, 0, 0, false)
     }
     if let needed = snapshots.needed {
       snapshots.nextLook = now + SnapshotWork.pause
       guard let name = complete.first(where: { $0.sequence >= needed }) else {
+        snapshots.misses += 1
+        if snapshots.misses >= SnapshotWork.mostMisses {
+          snapshots.misses = 0
+          machine.misses(snapshot: newest, at: now)
+          if machine.role != .behind { return snapshots.loaded() }
+        }
         return tell(
           .engineRefused("the log begins behind record \(needed), and there is no snapshot of what was before"))
       }
@@ -134,13 +150,16 @@ extension ClusterMember {
   private func isSnapshotDue(at now: UInt64) -> Bool {
     let behind = machine.position.sequence - min(machine.position.sequence, snapshots.newest)
     let records = behind - min(behind, snapshots.empty)
-    let isMuch = records >= configuration.snapshotRecords || snapshots.bytes >= configuration.snapshotBytes
+    let isMuch =
+      snapshots.isMissing || records >= configuration.snapshotRecords
+      || snapshots.bytes >= configuration.snapshotBytes
     guard isMuch, store != nil else { return false }
     let leader = isLeading ? configuration.node : machine.position.leader
     let followers = heard.filter { $0.key != leader && now < $0.value + configuration.times.node }.keys
     // The leader has enough to do, unless nobody else does it.
     guard let first = followers.min() else { return true }
-    return isLeading ? records >= 2 * configuration.snapshotRecords : first == configuration.node
+    if isLeading { return !snapshots.isMissing && records >= 2 * configuration.snapshotRecords }
+    return first == configuration.node
   }
 
   private func write(_ writer: SnapshotWriter, on loop: isolated EventLoop) {

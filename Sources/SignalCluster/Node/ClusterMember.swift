@@ -280,6 +280,10 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
         misconfigured(
           "the records of the others do not follow from each other: cluster.secret-file probably has another secret here"
         )
+      case .diverged where machine.newerVersion != nil:
+        misconfigured(
+          "the log has records of version \(machine.newerVersion ?? 0), and this program reads up to "
+            + "\(LogRecord.version): this node has to be upgraded")
       case .diverged: end("the log says something else than what this node has read")
       }
     }

@@ -17,6 +17,8 @@ struct Loss {
   var answers = 0
   /// Whether it is known to have lost something however long it becomes.
   var isCertain = false
+  /// Whether somebody else has more of what it has lost, and will probably have the log begin anew.
+  var isOthers = false
   /// Where it ended last.
   var last: UInt64 = 0
   /// How often in a row the stream had another record in the place of the anchor.
@@ -76,9 +78,20 @@ extension ClusterMachine {
     known = max(known, sequence)
   }
 
+  /// The snapshot that was to be loaded is not there, and has not been for a while: whoever had the log begin anew by it has
+  /// taken it back.
+  ///
+  /// - Parameter newest: The last sequence of the newest that there is; 0 without any.
+  package func misses(snapshot newest: UInt64, at now: UInt64) {
+    guard role == .behind, loss.isCertain else { return }
+    newestSnapshot = newest
+    role = .starting
+    readAgain = now
+  }
+
   private func isAlive(_ heard: UInt64, _ now: UInt64) -> Bool { now < heard + 2 * times.takeover }
 
-  private func isMostAdvanced(at now: UInt64) -> Bool {
+  func isMostAdvanced(at now: UInt64) -> Bool {
     !others.values.contains { other in
       guard other.beat.canLead, isAlive(other.at, now) else { return false }
       let (theirs, mine) = ((other.beat.term, other.beat.sequence), (position.term, position.sequence))
@@ -95,6 +108,7 @@ extension ClusterMachine {
     let since = loss.since ?? now
     loss.since = since
     loss.answers += 1
+    loss.isOthers = !isMostAdvanced(at: now)
     if loss.isCertain, last >= position.sequence, loss.stage == .none, !isMostAdvanced(at: now) {
       // Others have gone on.
       if role == .starting { return diverge() }
@@ -120,13 +134,14 @@ extension ClusterMachine {
     let term = others.values.reduce(position.term) { max($0, $1.beat.term) }
     // A claim that is on its way has the next term.
     actions.append(
-      .restart(position.restarted(at: max(known, position.sequence) + 1, term: term + 2, epoch: epoch(fenced))))
+      .restart(
+        position.restarted(at: max(known, position.sequence, last) + 1, term: term + 2, epoch: epoch(fenced))))
   }
 
   /// The stream has everything that is known.
   func endShortage(at now: UInt64) {
     guard loss.since != nil else { return }
-    (loss.since, loss.answers) = (nil, 0)
+    (loss.since, loss.answers, loss.isOthers) = (nil, 0, false)
     switch loss.stage {
     case .none: break
     case .waiting: loss.stage = .none
@@ -143,9 +158,11 @@ extension ClusterMachine {
 
   /// The snapshot is stored but for its end: whether the stream still ends where it did is decided by whether it takes a
   /// fence there.
+  ///
+  /// Writing it takes as long as the store is large: somebody who has more may be heard again.
   package func restartWritten(at now: UInt64) {
     guard loss.stage == .writing else { return actions.append(.abandonRestart) }
-    guard holdsWhatWasWritten else { return abandonRestart(at: now) }
+    guard holdsWhatWasWritten, isMostAdvanced(at: now) else { return abandonRestart(at: now) }
     loss.stage = .fencing
     appendFence(after: loss.last, at: now)
   }
@@ -192,7 +209,9 @@ extension ClusterMachine {
   func fenceAppended(_ answer: AppendAnswer, at now: UInt64) {
     loss.tag = 0
     guard case .stored(loss.fence) = answer else {
-      if loss.stage == .fencing { abandonRestart(at: now) }
+      if loss.stage == .fencing { return abandonRestart(at: now) }
+      // The stream has gone on meanwhile.
+      readAgain = now
       return
     }
     guard loss.stage == .fencing else { return diverge() }
@@ -251,7 +270,11 @@ extension ClusterMachine {
 
   /// The next record does not follow from what was read: somebody has read something else, or it is damaged.
   func suspect(at now: UInt64) {
-    guard anchor != nil else { return diverge() }
+    if anchor == nil {
+      // Where nothing can be checked, who has shown something ends its epoch.
+      if role == .starting { return diverge() }
+      loss.differences = Loss.mostDifferences
+    }
     loss.isDoubtful = true
     check(at: now)
   }
@@ -272,13 +295,14 @@ extension ClusterMachine {
     // Another server answers, which is not as far.
     guard let first, first.sequence == anchor.sequence else { return false }
     guard key.link(after: anchor.previous, first.bytes) == anchor.link else {
-      if loss.since != nil, isMostAdvanced(at: now) {
+      loss.mismatches += 1
+      if loss.since != nil, canLead, isMostAdvanced(at: now) {
         // Nobody leads there: it was shorter, and has only been made longer.
+        guard loss.isForked else { return false }
         loss.isCertain = true
         readBehindEnd(last, at: now)
         return false
       }
-      loss.mismatches += 1
       if loss.isForked { appendForkFence(after: last, at: now) }
       return false
     }

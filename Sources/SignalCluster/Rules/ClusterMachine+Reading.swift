@@ -1,5 +1,37 @@
 // SPDX-License-Identifier: MIT
 
+/// Records that came before those before them were read.
+///
+/// What does not fit is read again.
+struct WaitingRecords {
+  private var records: [UInt64: [UInt8]] = [:]
+  private var bytes = 0
+
+  mutating func add(_ record: [UInt8], at sequence: UInt64, _ times: ClusterTimes) {
+    guard records.count < times.waiting, bytes + record.count <= times.waitingBytes, records[sequence] == nil
+    else { return }
+    records[sequence] = record
+    bytes += record.count
+  }
+
+  mutating func take(_ sequence: UInt64) -> [UInt8]? {
+    guard !records.isEmpty, let record = records.removeValue(forKey: sequence) else { return nil }
+    bytes -= record.count
+    return record
+  }
+
+  /// Makes room when there is little: what was read otherwise waits for nothing.
+  mutating func dropAll(through sequence: UInt64, _ times: ClusterTimes) {
+    guard records.count >= times.waiting || bytes >= times.waitingBytes / 2 else { return }
+    for old in records.keys where old <= sequence { _ = take(old) }
+  }
+
+  mutating func removeAll() {
+    records.removeAll(keepingCapacity: true)
+    bytes = 0
+  }
+}
+
 /// Reading the log in its order, without a hole.
 extension ClusterMachine {
   /// A record has come by itself.
@@ -10,7 +42,9 @@ extension ClusterMachine {
       consume(sequence, bytes, at: now)
       return drain(at: now)
     }
-    if waiting.count < times.waiting { waiting[sequence] = bytes }
+    // It is read again behind the snapshot.
+    if role == .behind { return }
+    waiting.add(bytes, at: sequence, times)
     if reading == nil {
       counts.gaps += 1
       read(at: now)
@@ -24,7 +58,8 @@ extension ClusterMachine {
   func ask(after sequence: UInt64, _ anchor: Anchor? = nil, at now: UInt64) {
     guard reading == nil, role != .behind else { return }
     readAgain = .max
-    nextCheck = now + times.check
+    // Reading what is new does not put the look at what is old off.
+    if anchor != nil || self.anchor == nil { nextCheck = now + times.check }
     lastTag += 1
     reading = Reading(tag: lastTag, since: now, anchor: anchor)
     actions.append(.read(after: sequence, tag: lastTag))
@@ -46,6 +81,8 @@ extension ClusterMachine {
       actions.append(.load(after: first - 1))
     case .records(let records, let last):
       self.reading = nil
+      // A stream that was shorter than a snapshot when this node began, and has come back.
+      if loss.isCertain, role == .starting, isContinued(by: records) { loss = Loss() }
       guard last >= position.sequence, !loss.isCertain else { return readBehindEnd(last, at: now) }
       // Fences of before may have made it as long again.
       if loss.since != nil, reading.anchor == nil, anchor != nil { return check(at: now) }
@@ -76,16 +113,28 @@ extension ClusterMachine {
 
   /// Consumes what has been waiting for what was before it.
   func drain(at now: UInt64) {
-    while !waiting.isEmpty, let bytes = waiting.removeValue(forKey: position.sequence + 1) {
+    while let bytes = waiting.take(position.sequence + 1) {
       consume(position.sequence + 1, bytes, at: now)
       if role == .diverged { return }
     }
-    if waiting.count >= times.waiting { waiting = waiting.filter { $0.key > position.sequence } }
+    waiting.dropAll(through: position.sequence, times)
+  }
+
+  /// Whether something of this follows from what was read.
+  private func isContinued(by records: [(sequence: UInt64, bytes: [UInt8])]) -> Bool {
+    var end = position
+    for (sequence, bytes) in records where sequence == end.sequence + 1 {
+      if let record = try? LogRecord(bytes), end.judge(record.head, key) == .counts {
+        if case .fence = record.head { end.fence() } else { return true }
+      }
+      end.sequence = sequence
+    }
+    return false
   }
 
   /// Everything that there was has been read.
   private func finishReading(at now: UInt64) {
-    waiting.removeAll(keepingCapacity: true)
+    waiting.removeAll()
     switch role {
     case .starting:
       role = .following
@@ -112,6 +161,10 @@ extension ClusterMachine {
     do throws(LogRecordError) {
       record = try LogRecord(bytes)
     } catch {
+      if case .newer(let version, position.link) = error {
+        newerVersion = version
+        return diverge()
+      }
       position.sequence = sequence
       counts.stale += 1
       return

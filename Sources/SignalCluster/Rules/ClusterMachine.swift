@@ -67,8 +67,8 @@ package final class ClusterMachine {
   var reading: Reading?
   /// The last sequence that is known to exist.
   var known: UInt64 = 0
-  /// Records that came before those before them were read, by sequence.
-  var waiting: [UInt64: [UInt8]] = [:]
+  /// Records that came before those before them were read.
+  var waiting = WaitingRecords()
   /// When it is asked again for what was not there.
   var readAgain: UInt64 = .max
   /// Batches behind a missing one, since the last record that counts.
@@ -77,6 +77,8 @@ package final class ClusterMachine {
   var isProven = false
   /// Whether it has diverged before that: it probably has another secret than the others.
   package internal(set) var hasOtherSecret = false
+  /// The version of a record that follows from what was read and cannot be read here: the program is too old.
+  package internal(set) var newerVersion: UInt64?
   /// What is known of records that the stream has lost.
   var loss = Loss()
   /// The other nodes that have been heard of lately, by their processes.
@@ -146,7 +148,7 @@ package final class ClusterMachine {
   }
 
   /// Whether everything that is known to exist has been read.
-  package var isCaughtUp: Bool { position.sequence >= known && role != .starting }
+  package var isCaughtUp: Bool { position.sequence >= known && role != .starting && !loss.isForked }
 
   /// Continues behind a snapshot that was loaded.
   package func load(_ position: LogPosition, at now: UInt64) {
@@ -157,7 +159,6 @@ package final class ClusterMachine {
     ahead = position
     anchor = nil
     role = .starting
-    waiting = waiting.filter { $0.key > position.sequence }
     read(at: now)
   }
 
@@ -307,9 +308,10 @@ package final class ClusterMachine {
 
   // MARK: Leading
 
-  /// Whether another record can be proposed.
+  /// Whether another record can be proposed: not where it would probably have been in vain.
   package var canPropose: Bool {
-    role == .leading && !isRecovering && !loss.isSuspected && loss.stage == .none && flights.count < times.flights
+    role == .leading && !isRecovering && !loss.isSuspected && !loss.isForked && !loss.isOthers && loss.stage == .none
+      && flights.count < times.flights
   }
 
   /// Appends entries, the oldest first; ``canPropose`` must be true.

@@ -26,8 +26,9 @@ package struct ClusterTimes: Sendable, Equatable {
   /// Entries and bytes of one record; a single entry may be larger.
   package var entries = 512
   package var bytes = 512 << 10
-  /// Records that are kept while those before them are read.
+  /// Records that are kept while those before them are read, and their bytes.
   package var waiting = 4096
+  package var waitingBytes = 64 << 20
 
   package init() {}
 }

@@ -26,7 +26,7 @@ struct SnapshotReader {
       throw LogEntryError()
     }
     let head = EntryReader(tree: tree)
-    guard head.member("kind").flatMap({ tree.string($0) }) == "snapshot", try head.number("v") == LogRecord.version,
+    guard head.member("kind").flatMap({ tree.string($0) }) == "snapshot", try head.number("v") <= LogRecord.version,
       try head.number("part") == part, head.member("prev").flatMap({ tree.string($0) }) == link.text
     else { throw LogEntryError() }
     isComplete = head.member("complete").flatMap { tree.bool($0) } ?? false

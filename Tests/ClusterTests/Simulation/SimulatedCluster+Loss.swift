@@ -30,7 +30,7 @@ enum LossEvent {
   case loss
   /// A follower writes a snapshot, and the log is shortened.
   case snapshot
-  case load(Int, incarnation: Int, behind: UInt64)
+  case load(Int, incarnation: Int, behind: UInt64, attempts: Int = 1)
   /// The steps by which a node restarts the log.
   case written(Int, incarnation: Int, SimulatedStream.Snapshot)
   case complete(Int, incarnation: Int, before: UInt64)
@@ -76,10 +76,17 @@ extension SimulatedCluster {
     switch event {
     case .loss: lose()
     case .snapshot: writeSnapshot()
-    case .load(let index, let incarnation, let sequence):
+    case .load(let index, let incarnation, let sequence, let attempts):
       guard isThere(index, incarnation, event) else { return }
       guard let snapshot = stream.snapshots.first(where: { $0.sequence >= sequence }) else {
-        return schedule(.loss(event), in: 1000)
+        guard attempts < 10 else {
+          nodes[index].machine.misses(
+            snapshot: stream.snapshots.last?.sequence ?? 0, at: nodes[index].clock(now))
+          if nodes[index].machine.role != .behind { return perform(index) }
+          return schedule(.loss(.load(index, incarnation: incarnation, behind: sequence)), in: 1000)
+        }
+        let next = LossEvent.load(index, incarnation: incarnation, behind: sequence, attempts: attempts + 1)
+        return schedule(.loss(next), in: 1000)
       }
       nodes[index].load(snapshot, at: now)
       perform(index)
