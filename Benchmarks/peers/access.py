@@ -38,7 +38,7 @@ import servers
 from compare import build, now
 from hostile import Client
 from report import machine, verdict
-from scenarios import Run, fan, put_script, request, wrk
+from scenarios import Run, delivered, put_script, request, wrk
 from servers import Failed, Ruler, SignalServer, output
 
 SECRET = secrets.token_hex(32)
@@ -118,14 +118,6 @@ class AccessRun(Run):
         for number in range(self.options.rounds):
             for name in names if number % 2 == 0 else reversed(names):
                 self.keep(row, name, ways[name]())
-
-
-def delivered(server, channel, *options, path=None):
-    """Microseconds per delivery, of a run in which everybody has got everything that is theirs."""
-    result, cpu = fan(server, channel, *options, path=path)
-    if result["refused"] or result["closed"] or result["gaps"] or result["delivered"] != result["expected"]:
-        raise Failed(f"not everything has arrived: {result}")
-    return cpu * 1e6 / result["delivered"]
 
 
 def subscription(match):

@@ -99,7 +99,7 @@ def main():
                 for name, version in run.versions.items():
                     file.write(json.dumps({"server": name, "version": version}) + "\n")
                 file.write(json.dumps({"command": command(), "date": now()}) + "\n")
-        table = report.markdown(options.results)
+        table = report.markdown(*report.read(options.results))
         if options.output:
             report.insert(options.output, table)
         else:
@@ -120,10 +120,10 @@ def command():
         if hide:
             hide = False
             continue
-        hide = argument in ("--server", "--static", "--results", "--output")
+        hide = argument in ("--server", "--before", "--static", "--results", "--output")
         if not hide:
             shown.append(argument)
-    return " ".join(["python3 compare.py", *shown])
+    return " ".join(["python3", os.path.basename(sys.argv[0]), *shown])
 
 
 if __name__ == "__main__":

@@ -12,11 +12,15 @@
 // memory reads them at these two moments.
 //
 //   gcc -O2 -Wall -Wextra -o fanout fanout.c && ./fanout --peer signal --port 8080 --subscribers 1000 --updates 500
+//
+// For --tls it takes OpenSSL: gcc -DWITH_TLS ... -lssl -lcrypto. Then all that goes to --port is TLS 1.3, also the
+// publisher where --publish-port is the same.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +31,10 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef WITH_TLS
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#endif
 
 // What is spoken: Signal Server's live protocol, plain messages on a WebSocket, both published by HTTP PUT; NATS and
 // MQTT 3.1.1 over WebSocket, published over TCP; and Redis' RESP, which is TCP alone.
@@ -37,6 +45,7 @@ enum state { CONNECTING, UPGRADING, SUBSCRIBING, READY, CLOSED };
 
 struct client {
   int fd;
+  struct ssl_st *tls;    // nothing where it is not spoken
   enum state state;
   int index;
   bool confirmed;        // the server has said that the subscription stands
@@ -53,12 +62,12 @@ static struct {
   long updates;
   double rate, seconds, stall;
   const char *path, *channel, *extensions, *tokens;
-  bool to_one, pause;
+  bool to_one, in_step, pause, tls, resume;
 } opt = {.port = 8080, .subscribers = 1000, .connecting = 128, .window = 1, .size = 64, .updates = -1, .stall = 4,
          .path = "/events?match=a&initial=false&oldValue=false", .channel = "a"};
 
 static struct client *clients, publisher = {.index = -1}, input_line = {.index = -2};
-static int set, opened, ready, closed, refused;
+static int set, opened, ready, closed, refused, resumed;
 static bool line_came;
 static uint64_t progress;  // when something last arrived
 static unsigned char input[1 << 20];
@@ -126,15 +135,74 @@ static char *expand(char *out, const char *template, long i) {
   return out;
 }
 
+// ----------------------------------------------------------------------------------------------------------------- TLS
+
+#ifdef WITH_TLS
+// One cipher suite, so that it is the same for every server. Nothing is verified.
+static void secure(struct client *c) {
+  static SSL_CTX *context;
+  if (!context) {
+    signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
+    context = SSL_CTX_new(TLS_client_method());
+    SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+    SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256");
+    SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_read_ahead(context, 1);  // one read for the head of a record and what is in it
+  }
+  c->tls = SSL_new(context);
+  SSL_set_fd(c->tls, c->fd);
+  SSL_set_connect_state(c->tls);
+  if (opt.resume && clients->state == READY) SSL_set_session(c->tls, SSL_get_session(clients->tls));
+}
+
+// What read and send would return.
+static ssize_t outcome(struct client *c, int is_good, const size_t *length) {
+  if (is_good) return (ssize_t)*length;
+  int error = SSL_get_error(c->tls, is_good);
+  if (error == SSL_ERROR_SSL) die("TLS: %s", ERR_error_string(ERR_get_error(), NULL));
+  if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) errno = EAGAIN;
+  return error == SSL_ERROR_ZERO_RETURN ? 0 : -1;
+}
+
+// Goes on with a handshake; returns whether it has come to its end.
+static bool shake_hands(struct client *c) {
+  if (!c->tls) return true;
+  ssize_t n = outcome(c, SSL_do_handshake(c->tls) == 1, &(size_t){1});
+  if (n == 0 || (n < 0 && errno != EAGAIN)) die("the server closed connection %d in its handshake", c->index);
+  if (n > 0) resumed += SSL_session_reused(c->tls);
+  return n > 0;
+}
+
+static ssize_t receive(struct client *c, void *to, size_t room) {
+  size_t n = 0;
+  return c->tls ? outcome(c, SSL_read_ex(c->tls, to, room, &n), &n) : read(c->fd, to, room);
+}
+
+static ssize_t transmit(struct client *c, const void *data, size_t length) {
+  size_t n = 0;
+  return c->tls ? outcome(c, SSL_write_ex(c->tls, data, length, &n), &n) : send(c->fd, data, length, MSG_NOSIGNAL);
+}
+
+// Whether something has been read from the socket that epoll therefore does not tell of.
+static bool has_more(struct client *c) { return c->tls && SSL_has_pending(c->tls); }
+#else
+#define secure(c) die("--tls takes a build with -DWITH_TLS -lssl -lcrypto")
+#define shake_hands(c) true
+#define receive(c, to, room) read((c)->fd, to, room)
+#define transmit(c, data, length) send((c)->fd, data, length, MSG_NOSIGNAL)
+#define has_more(c) false
+#endif
+
 // ------------------------------------------------------------------------------------------------------------- sending
 
 // Commands are small and the sockets of subscribers empty: one that is not taken whole is a fault worth ending for.
-static void send_whole(int fd, const void *data, size_t length) {
-  if (send(fd, data, length, MSG_NOSIGNAL) != (ssize_t)length) die("cannot send: %s", strerror(errno));
+static void send_whole(struct client *c, const void *data, size_t length) {
+  if (transmit(c, data, length) != (ssize_t)length) die("cannot send: %s", strerror(errno));
 }
 
 // A frame of a client must be masked; the key may be anything, and with zeros the bytes stay what they are.
-static void send_frame(int fd, int opcode, const void *data, size_t length) {
+static void send_frame(struct client *c, int opcode, const void *data, size_t length) {
   unsigned char frame[4096];
   size_t n = 0;
   if (length > sizeof frame - 8) die("command too long");
@@ -148,7 +216,7 @@ static void send_frame(int fd, int opcode, const void *data, size_t length) {
   }
   memset(frame + n, 0, 4);
   memcpy(frame + n + 4, data, length);
-  send_whole(fd, frame, n + 4 + length);
+  send_whole(c, frame, n + 4 + length);
 }
 
 // An MQTT packet: type and flags, the length in groups of seven bits, the rest.
@@ -185,14 +253,14 @@ static void subscribe(struct client *c) {
   size_t length = (size_t)(expand(channel, opt.channel, c->index) - channel);
   if (opt.peer == NATS) {
     int n = sprintf((char *)out, "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB %s 1\r\nPING\r\n", channel);
-    send_frame(c->fd, 2, out, (size_t)n);
+    send_frame(c, 2, out, (size_t)n);
   } else if (opt.peer == MQTT) {
-    send_frame(c->fd, 2, out, mqtt_connect(out, c->index));
+    send_frame(c, 2, out, mqtt_connect(out, c->index));
     unsigned char rest[600] = {0, 1};  // the packet's number; the zero at the end is the quality of service
-    send_frame(c->fd, 2, out, mqtt_packet(out, 0x82, rest, 2 + mqtt_text(rest + 2, channel, length) + 1));
+    send_frame(c, 2, out, mqtt_packet(out, 0x82, rest, 2 + mqtt_text(rest + 2, channel, length) + 1));
   } else if (opt.peer == REDIS) {
     int n = sprintf((char *)out, "SUBSCRIBE %s\r\n", channel);
-    send_whole(c->fd, out, (size_t)n);
+    send_whole(c, out, (size_t)n);
   }
 }
 
@@ -228,7 +296,7 @@ static void on_message(struct client *c, const unsigned char *p, size_t length, 
     if (length < 300 && HAS("\"type\":\"gap\"")) gaps++;
   } else if (opt.peer == NATS && length < 4096) {
     if (c->state == SUBSCRIBING && HAS("PONG\r\n")) c->confirmed = true;
-    if (HAS("PING\r\n")) send_frame(c->fd, 2, "PONG\r\n", 6);
+    if (HAS("PING\r\n")) send_frame(c, 2, "PONG\r\n", 6);
     if (HAS("-ERR")) die("NATS: %.*s", (int)length, p);
   } else if (opt.peer == MQTT && length && p[0] == 0x90) {
     c->confirmed = true;
@@ -258,7 +326,7 @@ static size_t take_frames(struct client *c, const unsigned char *p, size_t lengt
       on_message(c, f + head, size, arrived);
     }
     if (opcode == 8) fprintf(stderr, "fanout: close %d\n", size >= 2 ? f[head] << 8 | f[head + 1] : 1005);
-    if (opcode == 9) send_frame(c->fd, 10, f + head, size);
+    if (opcode == 9) send_frame(c, 10, f + head, size);
     at += head + size;
   }
   return at;
@@ -301,7 +369,7 @@ static size_t take_acknowledgements(const unsigned char *p, size_t length) {
       if (!(end = memchr(q, '\n', left))) break;
       taken = (size_t)(end - q) + 1;
       if (*q == ':' || !strncmp((const char *)q, "PONG", 4)) acknowledged++;
-      if (!strncmp((const char *)q, "PING", 4)) send_whole(publisher.fd, "PONG\r\n", 6);
+      if (!strncmp((const char *)q, "PING", 4)) send_whole(&publisher, "PONG\r\n", 6);
       if (*q == '-') die("%.*s", (int)taken, q);
     } else {
       if (!(end = memmem(q, left, "\r\n\r\n", 4))) break;
@@ -325,7 +393,7 @@ static void watch(int operation, struct client *c, uint32_t events) {
 }
 
 // A source address has about 28 000 ports; those of the connections before stay taken for a while after their end.
-static int open_socket(int port, int sequence) {
+static void open_socket(struct client *c, int port, int sequence) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
   if (fd < 0) die("socket: %s", strerror(errno));
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -336,14 +404,15 @@ static int open_socket(int port, int sequence) {
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   if (connect(fd, (struct sockaddr *)&to, sizeof to) && errno != EINPROGRESS) die("connect: %s", strerror(errno));
-  return fd;
+  c->fd = fd;
+  if (opt.tls && port == opt.port) secure(c);
 }
 
 static void open_next(void) {
   struct client *c = &clients[opened];
   c->index = opened++;
   c->began = now();
-  c->fd = open_socket(opt.port, c->index);
+  open_socket(c, opt.port, c->index);
   watch(EPOLL_CTL_ADD, c, EPOLLOUT);
 }
 
@@ -353,6 +422,7 @@ static void on_connected(struct client *c) {
   getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &length);
   if (error) die("connect: %s", strerror(error));
   watch(EPOLL_CTL_MOD, c, EPOLLIN);
+  if (!shake_hands(c)) return;
   if (opt.peer == REDIS) {
     c->state = SUBSCRIBING;
     subscribe(c);
@@ -366,7 +436,7 @@ static void on_connected(struct client *c) {
                   path, opt.port, fields[c->index], opt.peer == MQTT ? "Sec-WebSocket-Protocol: mqtt\r\n" : "",
                   opt.extensions ? "Sec-WebSocket-Extensions: " : "", opt.extensions ? opt.extensions : "",
                   opt.extensions ? "\r\n" : "");
-  send_whole(c->fd, request, (size_t)n);
+  send_whole(c, request, (size_t)n);
   c->state = UPGRADING;
 }
 
@@ -383,19 +453,20 @@ static size_t take_upgrade(struct client *c, const unsigned char *p, size_t leng
   return (size_t)(end - p) + 4;
 }
 
-// All sockets share one buffer; a client keeps only what is left of a message that has not arrived whole.
-static void on_readable(struct client *c) {
+// All sockets share one buffer; a client keeps only what is left of a message that has not arrived whole. Returns
+// whether there is more to take.
+static bool on_readable(struct client *c) {
   size_t length = c->carry_length, at = 0;
   if (length) memcpy(input, c->carry, length);
-  ssize_t n = read(c->fd, input + length, sizeof input - 1 - length);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  ssize_t n = receive(c, input + length, sizeof input - 1 - length);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (n <= 0) {
     if (c == &publisher) die("the server closed the publisher's connection");
     if (c->state != READY) die("the server closed connection %d before it was ready", c->index);
     c->state = CLOSED;
     closed++;
     close(c->fd);
-    return;
+    return false;
   }
   uint64_t arrived = progress = now();
   length += (size_t)n;
@@ -414,6 +485,7 @@ static void on_readable(struct client *c) {
     c->carry = realloc(c->carry, c->carry_length);
     memcpy(c->carry, input + at, c->carry_length);
   }
+  return has_more(c);
 }
 
 // Handles what is there, or waits for it at most so many nanoseconds.
@@ -429,7 +501,7 @@ static void turn(uint64_t wait) {
     } else if (c->state == CONNECTING) {
       on_connected(c);
     } else if (c->state != CLOSED) {
-      on_readable(c);
+      while (on_readable(c)) {}
     }
   }
 }
@@ -492,7 +564,7 @@ static void add_update(long number, uint64_t ts) {
 
 static void flush(void) {
   while (pending_at < pending_length) {
-    ssize_t n = send(publisher.fd, pending + pending_at, pending_length - pending_at, MSG_NOSIGNAL);
+    ssize_t n = transmit(&publisher, pending + pending_at, pending_length - pending_at);
     if (n < 0 && errno == EAGAIN) return;
     if (n < 0) die("cannot publish: %s", strerror(errno));
     pending_at += (size_t)n;
@@ -501,12 +573,12 @@ static void flush(void) {
 }
 
 static void open_publisher(void) {
-  publisher.fd = open_socket(opt.publish_port, 30000);
+  open_socket(&publisher, opt.publish_port, 30000);
   publisher.state = READY;
   watch(EPOLL_CTL_ADD, &publisher, EPOLLIN);
   unsigned char out[128];
-  if (opt.peer == NATS) send_whole(publisher.fd, "CONNECT {\"verbose\":false}\r\n", 27);
-  if (opt.peer == MQTT) send_whole(publisher.fd, out, mqtt_connect(out, -1));
+  if (opt.peer == NATS) send_whole(&publisher, "CONNECT {\"verbose\":false}\r\n", 27);
+  if (opt.peer == MQTT) send_whole(&publisher, out, mqtt_connect(out, -1));
 }
 
 static bool all_saw_last(void) {
@@ -514,6 +586,9 @@ static bool all_saw_last(void) {
     if (!clients[i].saw_last && clients[i].state == READY) return false;
   return true;
 }
+
+// The deliveries of so many updates.
+static uint64_t expected(long sent) { return (uint64_t)sent * (uint64_t)(opt.to_one ? 1 : opt.subscribers); }
 
 // Publishes until the number or the time is reached, and waits for the rest. Returns false when the server stalls.
 static bool publish(uint64_t start, long *sent) {
@@ -523,6 +598,7 @@ static bool publish(uint64_t start, long *sent) {
     if (opt.updates < 0 && (double)(t - start) / 1e9 >= opt.seconds) opt.updates = *sent + 1;
     uint64_t wait = 100000000;
     while (*sent - acknowledged < opt.window && (opt.updates < 0 || *sent < opt.updates)) {
+      if (opt.in_step && *sent % opt.window == 0 && (acknowledged < *sent || delivered < expected(*sent))) break;
       uint64_t ts = now();
       if (opt.rate > 0) {
         // The time when it is due, not when it is sent: who is late is charged for the wait.
@@ -538,10 +614,7 @@ static bool publish(uint64_t start, long *sent) {
     }
     flush();
     bool all_sent = opt.updates >= 0 && *sent >= opt.updates;
-    if (all_sent && acknowledged >= *sent) {
-      uint64_t expected = (uint64_t)*sent * (uint64_t)(opt.to_one ? 1 : opt.subscribers);
-      if (delivered >= expected || (!opt.to_one && all_saw_last())) return true;
-    }
+    if (all_sent && acknowledged >= *sent && (delivered >= expected(*sent) || (!opt.to_one && all_saw_last()))) return true;
     if (stalled()) return false;
     turn(pending_length ? 1000000 : wait);
   }
@@ -555,7 +628,8 @@ static void parse(int count, char **arguments) {
       {"channel", 1, 0, 'c'}, {"subscribers", 1, 0, 'n'}, {"connecting", 1, 0, 'k'}, {"updates", 1, 0, 'm'},
       {"seconds", 1, 0, 's'}, {"window", 1, 0, 'w'}, {"rate", 1, 0, 'r'}, {"size", 1, 0, 'b'},
       {"snapshot", 1, 0, 'i'}, {"stall", 1, 0, 'S'}, {"to-one", 0, 0, 'o'}, {"pause", 0, 0, 'a'},
-      {"extensions", 1, 0, 'x'}, {"tokens", 1, 0, 't'}, {0, 0, 0, 0}};
+      {"extensions", 1, 0, 'x'}, {"tokens", 1, 0, 't'}, {"tls", 0, 0, 'T'}, {"resume", 0, 0, 'R'}, {"in-step", 0, 0, 'l'},
+      {0, 0, 0, 0}};
   for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;) {
     switch (option) {
       case 'p':
@@ -578,7 +652,10 @@ static void parse(int count, char **arguments) {
       case 'x': opt.extensions = optarg; break;         // offered with each WebSocket
       case 't': opt.tokens = optarg; break;             // a file: of each subscriber, then the publisher's
       case 'o': opt.to_one = true; break;               // each update is for one subscriber: the number n in it
+      case 'l': opt.in_step = true; break;              // a window's updates at once, when all have those before it
       case 'a': opt.pause = true; break;
+      case 'T': opt.tls = true; break;
+      case 'R': opt.resume = true; break;               // the sessions of all are resumed from that of the first
       default: exit(2);
     }
   }
@@ -596,15 +673,16 @@ int main(int count, char **arguments) {
   set = epoll_create1(EPOLL_CLOEXEC);
   uint64_t start = progress = now();
   while (ready < opt.subscribers && !stalled()) {
-    while (opened < opt.subscribers && opened - ready < opt.connecting) open_next();
+    int together = opt.resume && !ready ? 1 : opt.connecting;
+    while (opened < opt.subscribers && opened - ready < together) open_next();
     turn(100000000);
   }
   double connect_seconds = (double)(now() - start) / 1e9;
   bool ok = ready == opt.subscribers;
   if (ok && opt.updates) open_publisher();
   if (opt.pause) {
-    printf("{\"ready\":%d,\"stalled\":%s,\"connect_s\":%.3f,\"connect_p99_us\":%.0f}\n", ready, ok ? "false" : "true",
-           connect_seconds, percentile_us(&connects, 0.99));
+    printf("{\"ready\":%d,\"resumed\":%d,\"stalled\":%s,\"connect_s\":%.3f,\"connect_p99_us\":%.0f}\n", ready, resumed,
+           ok ? "false" : "true", connect_seconds, percentile_us(&connects, 0.99));
     fflush(stdout);
   }
   wait_for_line();
@@ -616,13 +694,12 @@ int main(int count, char **arguments) {
   start = now();
   if (ok && opt.updates) ok = publish(start, &sent);
   double seconds = (double)(now() - start) / 1e9;
-  uint64_t expected = (uint64_t)sent * (uint64_t)(opt.to_one ? 1 : opt.subscribers);
   printf("{\"peer\":\"%s\",\"subscribers\":%d,\"connected\":%d,\"connect_s\":%.3f,\"connect_p99_us\":%.0f,"
          "\"window\":%d,\"rate\":%g,\"updates\":%ld,\"acknowledged\":%ld,\"refused\":%d,\"delivered\":%llu,"
          "\"expected\":%llu,\"before\":%llu,\"gaps\":%llu,\"closed\":%d,\"seconds\":%.4f,\"deliveries_per_s\":%.0f,"
          "\"bytes\":%llu,\"p50_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%.1f,\"stalled\":%s}\n",
          peer_names[opt.peer], opt.subscribers, ready, connect_seconds, percentile_us(&connects, 0.99), opt.window,
-         opt.rate, sent, acknowledged, refused, (unsigned long long)delivered, (unsigned long long)expected,
+         opt.rate, sent, acknowledged, refused, (unsigned long long)delivered, (unsigned long long)expected(sent),
          (unsigned long long)waiting, (unsigned long long)gaps, closed, seconds, (double)delivered / seconds,
          (unsigned long long)bytes, percentile_us(&latency, 0.5), percentile_us(&latency, 0.99),
          (double)latency.max / 1e3, ok ? "false" : "true");

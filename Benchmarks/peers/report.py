@@ -7,7 +7,8 @@ import platform
 import statistics
 
 NAMES = {"signal": "Signal Server", "uws": "µWebSockets", "nats": "NATS", "mosquitto": "Mosquitto",
-         "redis": "Redis (TCP)", "nginx": "nginx", "etcd": "etcd"}
+         "redis": "Redis (TCP)", "nginx": "nginx", "etcd": "etcd",
+         "proxied": "nginx in front", "plain": "without TLS", "before": "without TLS, before"}
 
 # Key: what is shown, unit, decimals, goals. A goal is ("peer", name, factor): at most so many times the peer's;
 # ("row", key, factor): at most so many times our own value in another row; ("limit", number): at most that.
@@ -87,6 +88,15 @@ ROWS = {
     "soak.memory": ("Soak: growth of resident memory from the first quarter to the last", "%", 1, [("limit", 2)]),
     "soak.descriptors": ("Soak: growth of open descriptors", "", 0, [("limit", 0)]),
     "soak.cpu": ("Soak: CPU", "%", 0, []),
+    "tls.fanout1": ("Fan-out to 1000 with TLS, 1 in flight: CPU per delivery", "µs", 2,
+                    [("peer", "uws", 1), ("peer", "nats", 0.5), ("peer", "proxied", 0.8)]),
+    "tls.fanout16": ("… 16 in flight", "µs", 2, [("peer", "uws", 1), ("peer", "nats", 0.5), ("peer", "proxied", 0.8)]),
+    "tls.full": ("TLS handshake and subscription: CPU of each", "µs", 0, [("peer", "uws", 1.1)]),
+    "tls.resumed": ("… with a resumed session", "µs", 0, [("row", "tls.full", 0.65)]),
+    "tls.p99": ("p99 of a bystander's events beside the full ones", "ms", 1, [("limit", 20), ("peer", "uws", 1.25)]),
+    "tls.old.full": ("Handshake of TLS 1.2 alone: CPU of each", "µs", 0, []),
+    "tls.old.resumed": ("… with a resumed session", "µs", 0, []),
+    "tls.idle": ("Idle WebSocket with a subscription: resident memory", "B", 0, []),
 }
 
 MARKS = ("<!-- results: begin -->", "<!-- results: end -->")
@@ -156,9 +166,8 @@ def machine():
     return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release().split('-')[0]}"
 
 
-def markdown(path):
-    """The table of all results of a file."""
-    values, versions, commands = read(path)
+def markdown(values, versions, commands):
+    """The table of results, as they are read of a file."""
     columns = [name for name in NAMES if any(name in by for by in values.values())]
     lines = [f"- Machine: {machine()}",
              "- Versions: " + ", ".join(f"{NAMES[name]}: {version}" for name, version in sorted(versions.items()))]

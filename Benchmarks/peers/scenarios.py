@@ -82,6 +82,14 @@ def fan(server, channel, *options, path=None):
         return result, server.cpu() - before
 
 
+def delivered(server, channel, *options, path=None):
+    """Microseconds per delivery, of a run in which everybody has got everything that is theirs."""
+    result, cpu = fan(server, channel, *options, path=path)
+    if result["refused"] or result["closed"] or result["gaps"] or result["delivered"] != result["expected"]:
+        raise Failed(f"not everything has arrived: {result}")
+    return cpu * 1e6 / result["delivered"]
+
+
 def fanout(run):
     """One property, many subscribers, so many updates in flight."""
     options = run.options
@@ -340,6 +348,22 @@ def retain(server, topics):
             answer += connection.recv(100)
 
 
+def crowd(count):
+    """The options of a ruler with so many handshakes, 256 at a time, that publishes nothing."""
+    return ["--subscribers", count, "--connecting", 256, "--updates", 0, "--stall", 15]
+
+
+def beside_crowd(server, seconds, connect):
+    """The result of a bystander that publishes and listens for so long, while a crowd connects."""
+    with Ruler(server, "bystander", "--subscribers", 1, "--rate", 100, "--window", 1000, "--seconds",
+               max(0.5, seconds)) as bystander:
+        bystander.ready()
+        bystander.go()
+        with connect() as ruler:
+            ruler.ready()
+            return bystander.line("bystander")
+
+
 def storm(run):
     """Many handshakes at once, each with a subscription and a snapshot of ten properties, and a bystander."""
     options = run.options
@@ -353,7 +377,7 @@ def storm(run):
             retain(server, names)
 
     def connect(server, snapshot):
-        many = ["--subscribers", options.storm, "--connecting", 256, "--updates", 0, "--stall", 15]
+        many = crowd(options.storm)
         if not snapshot:
             return Ruler(server, "none", *many)
         if server.name == "mosquitto":
@@ -371,14 +395,8 @@ def storm(run):
                 run.keep("storm.cpu" if snapshot else "storm.bare", server.name,
                          (server.cpu() - before) * 1e6 / options.storm, seconds=took)
             time.sleep(0.5)
-        # The bystander publishes and listens for about as long as the storm took the last time.
-        with Ruler(server, "bystander", "--subscribers", 1, "--rate", 100, "--window", 1000, "--seconds",
-                   max(0.5, took)) as bystander:
-            bystander.ready()
-            bystander.go()
-            with connect(server, server.name in ("signal", "mosquitto")) as ruler:
-                ruler.ready()
-                result = bystander.line("bystander")
+        # For about as long as the storm took the last time.
+        result = beside_crowd(server, took, lambda: connect(server, server.name in ("signal", "mosquitto")))
         run.keep("storm.p99", server.name, result["p99_us"] / 1e3, p50=result["p50_us"], max_us=result["max_us"],
                  events=result["delivered"])
 

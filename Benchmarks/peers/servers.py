@@ -47,6 +47,11 @@ def processor_time(pids):
     return ticks / TICK
 
 
+def resident_memory(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
+
+
 def ask_nats(port, subject, body=b""):
     """The answer of a NATS server to one request."""
     with socket.create_connection(("127.0.0.1", port), 10) as connection:
@@ -64,6 +69,7 @@ class Server:
 
     name = title = peer = ""
     path = "/"
+    pem = ""  # a certificate with its key, for TLS on its port
 
     def __init__(self):
         self.process = None
@@ -146,8 +152,7 @@ class Server:
 
     def memory(self):
         """The bytes of memory that are resident, without what the kernel keeps for its sockets."""
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii", errors="replace") as file:
-            return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
+        return sum(map(resident_memory, self.pids()))
 
     def written(self):
         """The bytes that the process has given the disk, or will."""
@@ -186,8 +191,9 @@ class SignalServer(Server):
         return output(self.binary, "--version").strip()
 
     def command(self):
-        return [self.binary, "serve", "--port", str(self.port), "--loops", str(self.loops), "--log-level", "error",
-                *self.settings]
+        listen = ["--listen", f"https://127.0.0.1:{self.port}", "--tls-certificates", self.pem]
+        return [self.binary, "serve", *(listen if self.pem else ["--port", str(self.port)]), "--loops", str(self.loops),
+                "--log-level", "error", *self.settings]
 
     def environment(self):
         if not self.counts_allocations:
@@ -204,9 +210,9 @@ class SignalServer(Server):
 
 
 class MicroWebSockets(Server):
-    """µWebSockets by its binding for Python: one topic, published by PUT."""
+    """µWebSockets by its binding for Python: one topic, published by PUT, and another of which nothing is heard."""
 
-    name, title, peer, path = "uws", "µWebSockets", "ws", "/events"
+    name, title, peer = "uws", "µWebSockets", "ws"
     python = "python3"
 
     def missing(self):
@@ -219,7 +225,10 @@ class MicroWebSockets(Server):
         return "socketify " + version("socketify")
 
     def command(self):
-        return [self.python, os.path.join(HERE, "uws.py"), str(self.port)]
+        return [self.python, os.path.join(HERE, "uws.py"), str(self.port), *([self.pem] if self.pem else [])]
+
+    def subscription(self, name):
+        return f"/{name}"
 
 
 class Nats(Server):
@@ -233,9 +242,10 @@ class Nats(Server):
 
     def command(self):
         self.publish_port = free_port()
+        tls = f'tls {{ cert_file: "{self.pem}", key_file: "{self.pem}" }}' if self.pem else "no_tls: true"
         return ["nats-server", "-c", self.write("nats.conf", (
             f'port: {self.publish_port}\nhost: "127.0.0.1"\n'
-            f'websocket {{ port: {self.port}, host: "127.0.0.1", no_tls: true }}\n'))]
+            f'websocket {{ port: {self.port}, host: "127.0.0.1", {tls} }}\n'))]
 
     def channel(self, name):
         return name.replace("/", ".")
@@ -327,14 +337,18 @@ class Nginx(Server):
     def version(self):
         return output("nginx", "-v").strip().replace("nginx version: nginx/", "nginx ")
 
-    def command(self):
+    def site(self):
+        """What it serves, in its configuration."""
         self.write("x", '"0123456789abcdefgh"')
+        return f"server {{ listen 127.0.0.1:{self.port}; root {self.folder}; default_type text/plain; }}"
+
+    def command(self):
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         return ["nginx", "-c", self.write("nginx.conf", (
             f"worker_processes {self.workers}; daemon off; user root; pid {self.folder}/pid; error_log {self.folder}/errors;"
-            "events { worker_connections 2000; } http { access_log off; keepalive_requests 1000000000;"
-            f"{temporary} server {{ listen 127.0.0.1:{self.port}; root {self.folder}; default_type text/plain; }} }}"))]
+            "worker_rlimit_nofile 20000; events { worker_connections 9000; }"
+            f"http {{ access_log off; keepalive_requests 1000000000; {temporary} {self.site()} }}"))]
 
     def start(self):
         super().start()
@@ -355,7 +369,8 @@ class Ruler:
     def __init__(self, server, channel, *options, path=None):
         self.command = [self.binary, "--pause", "--peer", server.peer, "--port", str(server.port),
                         "--publish-port", str(server.publish_port), "--channel", server.channel(channel),
-                        "--path", path or server.subscription(channel), *map(str, options)]
+                        "--path", path or server.subscription(channel), *(["--tls"] if server.pem else []),
+                        *map(str, options)]
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
 

@@ -1,194 +1,167 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What TLS costs the server, beside the same without it, and with nginx in front that ends TLS.
+"""What TLS costs the server, beside peers with TLS, the same without it, and nginx in front that ends TLS.
 
     python3 Benchmarks/peers/tls.py [--server .build/release/signal-server] [--before another] [--rounds 5] [--seconds 3]
 
-Fan-out to 1000 subscribers by `signal-server bench`, with 1 and 16 updates in flight; handshakes by `openssl s_time`, full and
-resumed; the memory of 1000 idle WebSockets with a subscription each. The ways take turns in every round, and a number is
-the median of the rounds. Times are the processor's, of the server and, where it is there, of nginx. With --before the same is
-measured of another binary without TLS. Needs Linux, openssl, and nginx for its rows.
+All have the same certificate on P-256, and the ruler speaks TLS 1.3 with one cipher suite to each of them. Fan-out, with 1 and
+16 updates in flight; handshakes with a subscription, full and resumed, and a bystander beside them; handshakes of TLS 1.2 by
+`openssl s_time`; the memory of idle WebSockets. The servers take turns in every round, and a number is the median of the rounds.
+With --before the same is measured of another binary without TLS. Needs openssl with its headers, and a peer for its column.
 """
 
 import argparse
-import json
-import pathlib
+import datetime
+import os
 import re
-import shutil
 import signal
-import socket
-import ssl
-import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SUBSCRIBERS = 1000
-UPGRADE = (
-    b"GET /events?match=bench/** HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+import report
+from compare import build, command, now
+from scenarios import Run, beside_crowd, crowd, delivered
+from servers import HERE, Failed, MicroWebSockets, Nats, Nginx, Ruler, SignalServer
 
 
-def processor_microseconds(pids):
-    """What the threads of some processes have used."""
-    total = 0
-    for pid in pids:
-        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-            total += int((task / "schedstat").read_text().split()[0])
-    return total / 1000
+class Proxied(Nginx):
+    """Our server with nginx in front.
+
+    Updates go past nginx, which would pass those of one connection on one by one. So they are acknowledged before it has
+    passed their deliveries on, and the ruler waits for these.
+    """
+
+    name, title, peer = "proxied", "nginx in front", "signal"
+    subscription = SignalServer.subscription
+
+    def __init__(self):
+        super().__init__()
+        self.behind = SignalServer()
+
+    def program(self):
+        return "nginx"
+
+    def command(self):
+        self.publish_port = self.behind.start().port
+        return super().command()
+
+    def site(self):
+        return f"""server {{
+            listen 127.0.0.1:{self.port} ssl; ssl_certificate {self.pem}; ssl_certificate_key {self.pem};
+            ssl_session_cache shared:a:10m; ssl_protocols TLSv1.2 TLSv1.3;
+            location / {{
+              proxy_pass http://127.0.0.1:{self.publish_port}; proxy_http_version 1.1; proxy_set_header Host $http_host;
+              proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; proxy_buffering off;
+            }} }}"""
+
+    def pids(self):
+        return [*super().pids(), *self.behind.pids()]
+
+    def stop(self):
+        super().stop()
+        self.behind.stop()
 
 
-def resident(pids):
-    return sum(int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids) * 4096
+def measure(run, secured, others):
+    """All rows; the servers without TLS have no handshakes of it to resume."""
+    options = run.options
+    took = {}
 
+    def fanout(server, window):
+        pace = ["--in-step"] if server.name == "proxied" else []
+        run.keep(f"tls.fanout{window}", server, delivered(
+            server, "updates", "--subscribers", options.subscribers, "--window", window, "--seconds", options.seconds, *pace))
 
-class Way:
-    """A way to a server of its own: its URL, and whose time and memory it takes."""
+    def connect(server, row, *resume):
+        before = server.cpu()
+        with Ruler(server, "none", *crowd(options.storm), *resume) as ruler:
+            ready = ruler.ready()
+            if resume and ready["resumed"] < options.storm - 1:
+                raise Failed(f"{ready['resumed']} sessions were resumed")
+            took[server.name] = ready["connect_s"]
+            run.keep(row, server, (server.cpu() - before) * 1e6 / options.storm)
 
-    def __init__(self, name, binary, url, pids):
-        self.name, self.binary, self.url, self.pids = name, binary, url, pids
-        self.port = int(url.rsplit(":", 1)[1])
-        self.is_secured = url.startswith("https")
+    def bystander(server):
+        result = beside_crowd(server, took[server.name], lambda: Ruler(server, "none", *crowd(options.storm)))
+        run.keep("tls.p99", server, result["p99_us"] / 1e3)
 
+    def handshake(server, row, option):
+        """Of connections that end behind their handshake."""
+        before = server.cpu()
+        text = subprocess.run(["openssl", "s_time", "-connect", f"127.0.0.1:{server.port}", "-tls1_2", option, "-time",
+                               str(max(1, round(options.seconds)))], capture_output=True, text=True, check=True).stdout
+        count = int(re.search(r"(\d+) connections in \d+ real", text)[1])
+        run.keep(row, server, (server.cpu() - before) * 1e6 / count)
 
-def start(binary, pem, scheme):
-    process = subprocess.Popen(
-        [binary, "serve", "--listen", f"{scheme}://127.0.0.1:0", "--tls-certificates", str(pem), "--loops", "1",
-         "--log-level", "error"], stdout=subprocess.PIPE, text=True)
-    return process, process.stdout.readline().split()[-1]
+    def idle(server):
+        with Ruler(server, "none", *crowd(100)) as first:
+            first.ready()
+            before = server.memory()
+            with Ruler(server, "none", *crowd(options.subscribers)) as ruler:
+                ruler.ready()
+                time.sleep(0.3)
+                run.keep("tls.idle", server, (server.memory() - before) / options.subscribers)
 
-
-def start_nginx(folder, pem, upstream):
-    with socket.socket() as holder:
-        holder.bind(("127.0.0.1", 0))
-        port = holder.getsockname()[1]
-    path = folder / "nginx.conf"
-    temporary = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    path.write_text(f"""daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;
-worker_rlimit_nofile 20000;
-events {{ worker_connections 9000; }}
-http {{ access_log off; {temporary}
-  map $http_upgrade $connection_upgrade {{ default upgrade; "" ""; }}
-  upstream s {{ server {upstream}; keepalive 32; }}
-  server {{
-    listen 127.0.0.1:{port} ssl; ssl_certificate {pem}; ssl_certificate_key {pem};
-    ssl_session_cache shared:a:10m; ssl_protocols TLSv1.2 TLSv1.3;
-    location / {{
-      proxy_pass http://s; proxy_http_version 1.1; proxy_set_header Host $http_host;
-      proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade; proxy_buffering off;
-    }}
-  }}
-}}
-""")
-    binary = shutil.which("nginx") or "/usr/sbin/nginx"
-    process = subprocess.Popen([binary, "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(path)])
-    while not (workers := pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()):
-        time.sleep(0.05)
-    return process, int(workers[0]), f"https://127.0.0.1:{port}"
-
-
-def fanout(way, pem, window, seconds):
-    """Microseconds per delivery, the sum over the processes: `bench` measures one at a time."""
-    total = 0
-    for pid in way.pids:
-        command = [way.binary, "bench", "fanout", "--server", way.url, "--subscribers", str(SUBSCRIBERS), "--window",
-                   str(window), "--seconds", str(seconds), "--pid", str(pid), "--json"]
-        run = subprocess.run(
-            command + (["--ca", str(pem)] if way.is_secured else []), capture_output=True, text=True, check=True)
-        total += json.loads(run.stdout)["serverMicrosecondsPerDelivery"]
-    return total
-
-
-def handshakes(way, version, resumes, seconds):
-    """Microseconds per connection that ends behind its handshake."""
-    before = processor_microseconds(way.pids)
-    run = subprocess.run(
-        ["openssl", "s_time", "-connect", f"127.0.0.1:{way.port}", "-reuse" if resumes else "-new", "-time",
-         str(max(1, round(seconds)))] + ([] if version == "1.3" else ["-tls1_2"]),
-        capture_output=True, text=True, check=True)
-    count = int(re.search(r"(\d+) connections in \d+ real", run.stdout).group(1))
-    return (processor_microseconds(way.pids) - before) / count
-
-
-def connect(way, context):
-    plain = socket.create_connection(("127.0.0.1", way.port))
-    return context.wrap_socket(plain, server_hostname="localhost") if way.is_secured else plain
-
-
-def idle(way, context):
-    """Bytes per WebSocket with a subscription."""
-    def open_one():
-        wire = connect(way, context)
-        wire.sendall(UPGRADE)
-        received = b""
-        while b'"live"' not in received:
-            received += wire.recv(65536)
-        return wire
-
-    kept = [open_one() for _ in range(100)]
-    before = resident(way.pids)
-    kept += [open_one() for _ in range(SUBSCRIBERS)]
-    time.sleep(0.3)
-    return (resident(way.pids) - before) / SUBSCRIBERS
+    everyone = secured + others
+    enders = [server for server in secured if server.peer == "signal"]  # what ends TLS before our server
+    # First, as later memory that was freed is used again.
+    for server in everyone:
+        idle(server)
+    for _ in range(options.rounds):
+        for servers, step, *more in (
+                (everyone, fanout, 1), (everyone, fanout, 16), (everyone, connect, "tls.full"), (everyone, bystander),
+                (secured, connect, "tls.resumed", "--resume"), (enders, handshake, "tls.old.full", "-new"),
+                (enders, handshake, "tls.old.resumed", "-reuse")):
+            for server in servers:
+                run.attempt(server, lambda server: step(server, *more))
+                time.sleep(0.5)  # until the server has noticed that its clients have gone
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", default=str(ROOT / ".build/release/signal-server"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = os.path.dirname(os.path.dirname(HERE))
+    parser.add_argument("--server", default=os.path.join(root, ".build/release/signal-server"))
     parser.add_argument("--before")
+    parser.add_argument("--peers", default="uws,nats,proxied", help="which peers, with commas")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--subscribers", type=int, default=1000, help="of the fan-out (default: 1000)")
+    parser.add_argument("--storm", type=int, default=2500, help="handshakes (default: 2500)")
     options = parser.parse_args()
-    values = {}
+    SignalServer.binary = os.path.abspath(options.server)
+    MicroWebSockets.python = sys.executable
+    # Being ended is an exception like another, so that what was started is stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
+    values, begun = {}, now()
 
-    def keep(row, way, value):
-        values.setdefault(row, {}).setdefault(way.name, []).append(value)
+    def keep(row, server, value):
+        values.setdefault(row, {}).setdefault(server.name, []).append(value)
+        print(f"{row:16} {server.name:10} {value:12.4g} {report.unit(row)}", flush=True)
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        pem = folder / "signal.pem"
-        subprocess.run([options.server, "certificate", "self-signed", "--output", str(pem)], check=True, capture_output=True)
-        context = ssl.create_default_context(cafile=str(pem))
-        processes, ways = [], []
-        kinds = [("plain", options.server, "http"), ("TLS", options.server, "https")]
-        if options.before:
-            kinds.insert(0, ("plain, before", options.before, "http"))
-        for name, binary, scheme in kinds:
-            process, url = start(binary, pem, scheme)
-            processes.append(process)
-            ways.append(Way(name, binary, url, [process.pid]))
-        if shutil.which("nginx") or pathlib.Path("/usr/sbin/nginx").exists():
-            process, behind = start(options.server, pem, "http")
-            nginx, worker, url = start_nginx(folder, pem, behind.split("//")[1])
-            processes += [nginx, process]
-            ways.append(Way("nginx in front", options.server, url, [worker, process.pid]))
+    with tempfile.TemporaryDirectory(prefix="ruler-") as folder:
+        pem = os.path.join(folder, "pem")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+             "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", pem, "-out", pem],
+            check=True, capture_output=True)
+        Ruler.binary = build(folder, "fanout.c", "-DWITH_TLS", "-lssl", "-lcrypto")
+        run = Run(options, keep, folder)
+        ours, plain, before = SignalServer(), SignalServer(), SignalServer()
+        plain.name, before.name = "plain", "before"
+        before.binary = options.before
+        secured = [ours, *run.available(MicroWebSockets(), Nats(), Proxied())]
+        for server in secured:
+            server.pem = pem
+        others = [plain, before] if options.before else [plain]
         try:
-            # First, as later memory that was freed is used again.
-            for way in ways:
-                keep("an idle WebSocket with a subscription: bytes", way, idle(way, context))
-            for _ in range(options.rounds):
-                for window in (1, 16):
-                    for way in ways:
-                        # The updates come through nginx, too, which passes those of a connection on one by one.
-                        if window == 1 or len(way.pids) == 1:
-                            row = f"fan-out, {window} in flight: µs per delivery"
-                            keep(row, way, fanout(way, pem, window, options.seconds))
-                for version in ("1.3", "1.2"):
-                    for resumes in (False, True):
-                        for way in ways:
-                            if way.is_secured:
-                                row = f"handshake of TLS {version}, {'resumed' if resumes else 'full'}: µs"
-                                keep(row, way, handshakes(way, version, resumes, options.seconds))
+            for server in secured + others:
+                run.start(server)
+            measure(run, secured, others)
         finally:
-            for process in processes:
-                process.send_signal(signal.SIGTERM)
-                process.wait(20)
-    names = [way.name for way in ways]
-    print("| | " + " | ".join(names) + " |\n|---|" + "--:|" * len(names))
-    for row, cells in values.items():
-        texts = [f"{statistics.median(cells[name]):.2f}" if name in cells else "–" for name in names]
-        print(f"| {row} | " + " | ".join(texts) + " |")
+            run.stop_all()
+    print("\n" + report.markdown(values, run.versions, [(begun, command()), (now(), command())]))
 
 
 if __name__ == "__main__":
