@@ -212,7 +212,8 @@ def try_secrets(server, given):
     for name, proof in (("token", ann), ("web token", web)):
         check(f"a good {name} is served", ask("good", server.port, f"{get}\r\nAuthorization: Bearer {proof}")[0] == 404)
     check("a good cookie is served", ask("good", server.port, f"{get}\r\nCookie: session={web}\r\nOrigin: {ORIGIN}")[0] == 404)
-    check("a WebSocket is told who it is", '"ok"' in speak("good", server.port, [f'{{"id":1,"type":"auth","token":"{ann}"}}'])[1])
+    said = speak("good", server.port, [f'{{"id":1,"type":"auth","token":"{ann}"}}'])
+    check("a WebSocket is told who it is", '"ok"' in said[-1])
     server.verb("set", "a/y", "1", "--server", f"http://{HOST}:{server.port}", SIGNAL_TOKEN=ann)
     ANSWERS["good"].append(server.printed.encode())
 
@@ -272,10 +273,12 @@ def try_secrets(server, given):
     }
     for place, make in lines.items():
         ask(place, server.port, bad(place, make))
-    for place, make in {"body that is no JSON": lambda s: f'{{"token":"{s}', "body of a transaction": lambda s: f'{{"token":"{s}"}}'}.items():
-        target = "transactions" if "transaction" in place else "properties/a/x"
-        method = "POST" if "transaction" in place else "PUT"
-        ask(place, server.port, f"{method} /{target} HTTP/1.1\r\nAuthorization: Bearer {ann}", bad(place, make))
+    bodies = {
+        "body that is no JSON": ("PUT /properties/a/x", lambda s: f'{{"token":"{s}'),
+        "body of a transaction": ("POST /transactions", lambda s: f'{{"token":"{s}"}}'),
+    }
+    for place, (line, make) in bodies.items():
+        ask(place, server.port, f"{line} HTTP/1.1\r\nAuthorization: Bearer {ann}", bad(place, make))
     ask("redirect", server.ports[1], f"{get}\r\n{bad('redirect', fields['token'])}")
     ask("query of a redirect", server.ports[1], f"PUT /properties/a/x?token={bad('query of a redirect')} HTTP/1.1")
     ask("PROXY", server.ports[2], f"PROXY TCP4 {bad('PROXY')} 127.0.0.1 1 2\r\n{get}")
@@ -294,7 +297,8 @@ def try_secrets(server, given):
     speak("subprotocol", server.port, [], subprotocols=[bad("subprotocol")])
     speak("two subprotocols", server.port, [], subprotocols=["signal.v1.json", bad("two subprotocols")])
     speak("query of a WebSocket", server.port, [], f"/events?token={bad('query of a WebSocket')}")
-    speak("field of a WebSocket", server.port, [], additional_headers={"Authorization": f"Bearer {bad('field of a WebSocket', lambda s: forged(secret=s))}"})
+    token = bad("field of a WebSocket", lambda s: forged(secret=s))
+    speak("field of a WebSocket", server.port, [], additional_headers={"Authorization": f"Bearer {token}"})
     for place, verb in (("SIGNAL_TOKEN", ["get", "a/x"]), ("SIGNAL_TOKEN of watch", ["watch", "a/**"])):
         server.verb(*verb, "--server", f"http://{HOST}:{server.port}", SIGNAL_TOKEN=bad(place, lambda s: forged(secret=s)))
         ANSWERS[place] = [server.printed.encode()]
