@@ -12,14 +12,11 @@ At the end both ways must have seen each number of each counter once and in orde
 """
 
 import argparse
-import contextlib
 import functools
 import http.client
 import http.server
-import itertools
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -29,9 +26,8 @@ import tempfile
 import threading
 import time
 
-import websockets.sync.client
+from chromium import HOST, Browser
 
-HOST = "127.0.0.1"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COUNTERS = 5
 
@@ -147,53 +143,10 @@ class Writer(threading.Thread):
                 time.sleep(0.02)
 
 
-class Browser:
-    """A page in Chromium, over its DevTools protocol."""
-
-    def __init__(self, folder, url):
-        names = ("chromium", "chromium-browser", "google-chrome")
-        binary = next(filter(None, map(shutil.which, names)), None) or sys.exit("There is no Chromium.")
-        log = os.path.join(folder, "chromium.log")
-        self.process = subprocess.Popen(
-            [binary, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             "--remote-debugging-port=0", f"--user-data-dir={folder}/chromium", "about:blank"],
-            stdout=subprocess.DEVNULL, stderr=open(log, "wb"), env={**os.environ, "HOME": folder})
-        end = time.monotonic() + 60
-        found = None
-        while not found:
-            if time.monotonic() > end:
-                sys.exit(f"Chromium does not say where its DevTools listen; see {log}.")
-            time.sleep(0.05)
-            found = re.search(r"listening on ws://127\.0\.0\.1:(\d+)/", open(log, errors="replace").read())
-        connection = http.client.HTTPConnection(HOST, int(found[1]), timeout=30)
-        connection.request("PUT", f"/json/new?{url}")
-        page = json.loads(connection.getresponse().read())
-        self.stack = contextlib.ExitStack()
-        self.socket = self.stack.enter_context(
-            websockets.sync.client.connect(page["webSocketDebuggerUrl"], max_size=None))
-        self.numbers = itertools.count(1)
-
-    def evaluate(self, expression):
-        number = next(self.numbers)
-        self.socket.send(json.dumps({"id": number, "method": "Runtime.evaluate",
-                                     "params": {"expression": expression, "returnByValue": True}}))
-        while True:
-            message = json.loads(self.socket.recv(timeout=30))
-            if message.get("id") == number:
-                if "exceptionDetails" in message["result"]:
-                    raise RuntimeError(message["result"]["exceptionDetails"])
-                return message["result"]["result"].get("value")
-
-    def close(self):
-        self.stack.close()
-        self.process.terminate()
-        self.process.wait(30)
-
-
 def serve_page(folder):
     """Serves the page from a port of its own; gives back its origin."""
-    with open(os.path.join(folder, "index.html"), "w") as page:
-        page.write(PAGE)
+    with open(os.path.join(folder, "index.html"), "w") as file:
+        file.write(PAGE)
     shutil.copy(os.path.join(ROOT, "Clients/javascript/signal-client.js"), folder)
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -234,11 +187,12 @@ def main():
     server = Server(options.binary, folder, origin)
     ends = threading.Event()
     writers = [Writer(server, number, ends) for number in range(COUNTERS)]
-    browser = Browser(folder, f"{origin}/?server=http://{HOST}:{server.port}")
+    browser = Browser(folder)
+    page = browser.open(f"{origin}/?server=http://{HOST}:{server.port}")
     try:
         for writer in writers:
             writer.start()
-        wait_until(lambda: browser.evaluate("Object.keys(window.seen?.stream ?? {}).length") == COUNTERS, 30)
+        wait_until(lambda: page.evaluate("Object.keys(window.seen?.stream ?? {}).length") == COUNTERS, 30)
         for number in range(options.restarts):
             time.sleep(options.seconds)
             server.stop(signal.SIGKILL if number % 2 else signal.SIGTERM)
@@ -249,8 +203,8 @@ def main():
             writer.join()
         is_caught_up = "%s.every(([path, last]) => seen.client[path]?.at(-1) == last && seen.stream[path]?.at(-1) == last)"
         last = json.dumps([[writer.path, writer.last] for writer in writers])
-        wait_until(lambda: browser.evaluate(is_caught_up % last), 30)
-        seen = json.loads(browser.evaluate("JSON.stringify(seen)"))
+        wait_until(lambda: page.evaluate(is_caught_up % last), 30)
+        seen = json.loads(page.evaluate("JSON.stringify(seen)"))
     finally:
         ends.set()
         browser.close()
