@@ -311,8 +311,8 @@ struct CommandLineTests {
       (["serve", "--host", "192.0.2.1", "--port", "0", "--access-open", "true"], 71, nil),
       (
         ["serve", "--host", "0.0.0.0", "--port", "0"], 78,
-        "signal-server: access: has to be said, as other machines reach http://0.0.0.0:0: rules, or access.open for "
-          + "whoever does (flag --host)\n"
+        "signal-server: access: has to be said, as other machines reach http://0.0.0.0:0: rules, or `access: open` "
+          + "for whoever does (flag --host)\n"
       ),
     ] as [([String], Int32, String?)])
   func `what cannot be done ends with one line and its status`(

@@ -33,8 +33,6 @@ package struct Token: Sendable {
   private static func isIDByte(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ".") || Base64URL.contains(byte) }
 
   /// The id in the text of a token, known or not; nil when the text is not of this form.
-  ///
-  /// It is not secret, and can be logged.
   package static func id(in text: Span<UInt8>) -> String? {
     let count = text.count - prefix.utf8.count - letters - 1
     guard (1...idBytes).contains(count), hasPrefix(text) else { return nil }
@@ -43,6 +41,19 @@ package struct Token: Sendable {
     for index in start..<start + count where !isIDByte(text[index]) { return nil }
     for index in start + count + 1..<text.count where !Base64URL.contains(text[index]) { return nil }
     return String(copying: unsafe UTF8Span(unchecked: text.extracting(start..<start + count)))
+  }
+
+  /// The id in the text of a token that is not accepted, to be logged; nil where it may hold a secret.
+  ///
+  /// A good token that was pasted twice, or with something behind it, is of the form of one with a longer id, in which the
+  /// secret stands: as many letters behind an underscore as a secret has.
+  package static func loggableID(in text: Span<UInt8>) -> String? {
+    guard let id = id(in: text) else { return nil }
+    let start = prefix.utf8.count
+    for index in start..<start + id.utf8.count where text[index] == UInt8(ascii: "_") {
+      if (index + 1...index + letters).allSatisfy({ Base64URL.contains(text[$0]) }) { return nil }
+    }
+    return id
   }
 
   /// Whether a text begins as tokens do.

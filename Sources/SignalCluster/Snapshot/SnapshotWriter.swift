@@ -48,7 +48,8 @@ struct SnapshotWriter {
     isComplete = body.isEmpty
     var text: [UInt8] = []
     text.reserveCapacity(body.count + 100)
-    text.append(contentsOf: #"{"v":\#(LogRecord.version),"kind":"snapshot","part":\#(part),"prev":"\#(link.text)""#.utf8)
+    text.append(contentsOf: #"{"v":\#(LogRecord.version),"kind":"snapshot","part":\#(part)"#.utf8)
+    text.append(contentsOf: #","prev":"\#(link.text)""#.utf8)
     if isComplete { text.append(literal: #","complete":true"#) }
     text.append(literal: "}\n")
     text += body

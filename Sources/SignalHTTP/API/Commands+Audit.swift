@@ -36,7 +36,7 @@ extension AuditNote {
   /// What is noted of a token that is not accepted: what it calls itself, and nothing that could prove it.
   convenience init(_ fault: TokenFault, of text: Span<UInt8>) {
     if Token.hasPrefix(text) {
-      self.init(fault: fault.rawValue, of: "token", key: Token.id(in: text))
+      self.init(fault: fault.rawValue, of: "token", key: Token.loggableID(in: text))
     } else {
       self.init(fault: fault.rawValue, of: "jwt", key: JSONWebToken.keyID(in: text))
     }

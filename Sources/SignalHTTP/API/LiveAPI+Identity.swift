@@ -47,7 +47,7 @@ extension LiveAPI {
       service.noteFailure(responder.peer, on: loop)
       if let observation = (loop.member(responder.id) as? Connection)?.observation {
         observation.tell(
-          .tokenRefused(reason: error.rawValue, id: text.withSpan { Token.id(in: $0) }), of: responder.peer)
+          .tokenRefused(reason: error.rawValue, id: text.withSpan { Token.loggableID(in: $0) }), of: responder.peer)
       }
       var problem = Problem.invalidToken
       if service.commands.audit != nil { problem.note = text.withSpan { AuditNote(error, of: $0) } }

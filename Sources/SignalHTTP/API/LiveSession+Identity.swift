@@ -36,7 +36,8 @@ extension LiveSession: IdentifiedSession {
       identity = try authenticator.identity(of: token.utf8.span)
     } catch {
       service.noteFailure(caller.peer, on: loop)
-      socket.connection.observation?.tell(.tokenRefused(reason: error.rawValue, id: Token.id(in: token.utf8.span)))
+      socket.connection.observation?.tell(
+        .tokenRefused(reason: error.rawValue, id: Token.loggableID(in: token.utf8.span)))
       var problem = Problem.invalidToken
       problem.note = AuditNote(error, of: token.utf8.span)
       throw problem

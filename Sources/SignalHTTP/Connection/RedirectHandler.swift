@@ -62,6 +62,6 @@ final class RedirectHandler: RequestHandler {
   private static func id(in value: ByteView) -> String? {
     var start = 0
     for position in 0..<value.count where value[position] == ASCII.space { start = position + 1 }
-    return value[start..<value.count].withSpan { Token.id(in: $0) }
+    return value[start..<value.count].withSpan { Token.loggableID(in: $0) }
   }
 }

@@ -196,7 +196,7 @@ struct ResolvedSettings: Equatable, Sendable {
     else { return }
     throw .contradiction(
       "access", sources["listen"] ?? sources["host"] ?? .builtIn,
-      rule: "has to be said, as other machines reach \(listener.endpoint): rules, or access.open for whoever does")
+      rule: "has to be said, as other machines reach \(listener.endpoint): rules, or `access: open` for whoever does")
   }
 
   private func checkCluster() throws(ConfigurationError) {

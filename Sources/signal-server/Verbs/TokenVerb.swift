@@ -188,7 +188,7 @@ struct TokenVerb: ParsableCommand {
         throw Failure(.system, "the standard input: \(error)")
       }
       let text = Array(input.filter { $0 > 0x20 })
-      if let id = Token.id(in: text.span) { return try inspect(id, Digest(of: text.span)) }
+      if let id = Token.id(in: text.span) { return try inspect(id, text) }
       let token: JSONWebToken
       do throws(TokenFault) {
         token = try JSONWebToken(text.span)
@@ -204,13 +204,14 @@ struct TokenVerb: ParsableCommand {
       }
     }
 
-    private func inspect(_ id: String, _ digest: Digest) throws(Failure) {
-      Terminal.print("token   \(id)")
+    private func inspect(_ id: String, _ text: [UInt8]) throws(Failure) {
       let path = try options.path
       let file = try Failure.ofTokens { () throws(IdentityError) in try TokenFile(reading: path) }
-      guard let entry = file.entry(id), entry.digest.isSame(as: digest) else {
-        throw Failure(.refused, "it is not in \(path.printable): revoked, or of another server")
+      guard let entry = file.entry(id), entry.digest.isSame(as: Digest(of: text.span)) else {
+        let name = Token.loggableID(in: text.span).map { "the token \($0)" } ?? "it"
+        throw Failure(.refused, "\(name) is not in \(path.printable): revoked, or of another server")
       }
+      Terminal.print("token   \(id)")
       Terminal.print("claims  \(entry.claims.description.printable)")
       Terminal.print("made    \(entry.created)")
       Terminal.print(

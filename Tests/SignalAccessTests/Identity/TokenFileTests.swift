@@ -43,6 +43,19 @@ import Testing
   ])
   func `other texts are no tokens`(_ text: String) { #expect(Token.id(of: text) == nil) }
 
+  @Test func `an id that may hold a secret is not for a log`() throws {
+    func loggable(_ text: String) -> String? { Token.loggableID(in: text.utf8.span) }
+    let token = try #require(Token(id: "ann")).text
+    #expect(loggable(token) == "ann")
+    #expect(Token.id(of: token + token) == String((token + token).dropFirst(4).dropLast(44)))
+    for text in [token + token, token + "." + token, token + "x", token + "_" + token.dropFirst(4)] {
+      #expect(loggable(text) == nil, "\(text)")
+    }
+    #expect(loggable(try #require(Token(id: "a.b-c")).text) == "a.b-c")
+    // It cannot be told from a good token with something behind it.
+    #expect(loggable(try #require(Token(id: "a_b")).text) == nil)
+  }
+
   @Test func `the file keeps no secret, and is only for its owner`() throws {
     let folder = try Folder()
     let path = folder.path + "/tokens.json"
