@@ -66,6 +66,37 @@ import Testing
     #expect(try Recovery(configuration(folder)).takeReplica().revision == 103)
   }
 
+  @Test func `their revisions are known behind a record without one, for which the mark is not written yet`() async throws {
+    let folder = try TemporaryFolder()
+    let recovery = try Recovery(configuration(folder))
+    let epoch = recovery.ancestry.current.epoch
+    let storage = try recovery.start()
+    storage.journal.append(.commit(Self.commit(1)))
+    for revision in 2...9 { storage.journal.append(.omittedCommit(Self.commit(Revision(UInt64(revision))))) }
+    try await wait("all of them") { storage.journal.durable == 9 }
+    let mark = try folder.bytes(DurableMark.name)
+    storage.journal.append(.timerRemoved("t"))
+    try await wait("a record without a revision") { storage.journal.durable == 10 }
+    // The process is killed between the sync and the mark.
+    let killed = try folder.copyAlive()
+    try killed.write(mark, to: DurableMark.name)
+    let crashed = try Recovery(configuration(killed))
+    #expect(crashed.lost == nil && crashed.position == 2 && crashed.takeReplica().revision == 9)
+    let seen = Cursor(epoch: epoch, revision: 9)
+    #expect(crashed.ancestry.resolve(seen, newest: 9) == .revision(9))
+
+    // The same in the next run, which knows them by its start alone.
+    let second = try crashed.start()
+    second.journal.append(.timerRemoved("t"))
+    try await wait("another") { second.journal.durable == 3 }
+    let again = try killed.copyAlive()
+    try FileManager.default.removeItem(atPath: again.file(DurableMark.name))
+    let third = try Recovery(configuration(again))
+    #expect(third.takeReplica().revision == 9 && third.ancestry.resolve(seen, newest: 9) == .revision(9))
+    second.close()
+    storage.close()
+  }
+
   @Test func `what follows them is checked, copied and restored like anything else`() throws {
     let folder = try TemporaryFolder()
     let storage = try Recovery(configuration(folder)).start()

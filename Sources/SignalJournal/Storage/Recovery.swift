@@ -132,8 +132,9 @@ package final class Recovery {
     _ place: JournalPlace, _ generations: [Ancestry.Generation], _ mark: DurableMark?
   ) -> Revision {
     guard let last = generations.last else { return place.revision }
-    let started = last.position == place.position ? last.after : 0
-    let told = mark.map { $0.epoch == last.epoch && $0.position == place.position ? $0.revision : 0 } ?? 0
+    // Records behind them need not have a revision of their own.
+    let started = last.position <= place.position ? last.after : 0
+    let told = mark.map { $0.epoch == last.epoch && $0.position <= place.position ? $0.revision : 0 } ?? 0
     return max(place.revision, started, told)
   }
 
