@@ -66,7 +66,7 @@ import Testing
     #expect(try Recovery(configuration(folder)).takeReplica().revision == 103)
   }
 
-  @Test func `their revisions are known behind a record without one, for which the mark is not written yet`() async throws {
+  @Test func `their revisions are known behind a record whose mark is not written yet`() async throws {
     let folder = try TemporaryFolder()
     let recovery = try Recovery(configuration(folder))
     let epoch = recovery.ancestry.current.epoch
