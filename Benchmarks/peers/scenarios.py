@@ -90,6 +90,13 @@ def delivered(server, channel, *options, path=None):
     return cpu * 1e6 / result["delivered"]
 
 
+def paced(run, server):
+    """A hundred updates per second: microseconds per delivery, and the ruler's result."""
+    result, cpu = fan(server, "updates", "--subscribers", run.options.subscribers, "--window", 64, "--rate", 100,
+                      "--seconds", run.options.seconds * 2)
+    return cpu * 1e6 / result["delivered"], result
+
+
 def fanout(run):
     """One property, many subscribers, so many updates in flight."""
     options = run.options
@@ -108,14 +115,11 @@ def fanout(run):
 
 def latency(run):
     """A hundred updates per second: the time from when each was due until it arrived."""
-    options = run.options
-
     def measure(server):
-        result, cpu = fan(server, "updates", "--subscribers", options.subscribers, "--window", 64, "--rate", 100,
-                          "--seconds", options.seconds * 2)
+        cpu, result = paced(run, server)
         run.keep("latency.p50", server.name, result["p50_us"] / 1e3, max_us=result["max_us"])
         run.keep("latency.p99", server.name, result["p99_us"] / 1e3)
-        run.keep("latency.cpu", server.name, cpu * 1e6 / result["delivered"])
+        run.keep("latency.cpu", server.name, cpu)
 
     for server in run.rounds(run.with_peers("uws", "nats", "mosquitto", "redis")):
         run.attempt(server, measure)
@@ -234,37 +238,34 @@ def durable(run):
     def measure(server, connections):
         if server.name == "etcd":
             count, rate, cpu = wrk(run, server, "/v3/kv/put", etcd_script(), connections)
-            return rate, cpu * 1e6 / count
+            return rate, cpu * 1e6 / count, count
         before = server.cpu()
         result = json.loads(output(
             Ruler.commands, "--peer", "http" if server.name == "signal" else server.peer, "--port", str(server.port),
             "--verb", "set", "--window", "1", "--connections", str(connections), "--seconds", str(run.options.seconds)))
-        return result["per_s"], (server.cpu() - before) * 1e6 / result["answers"]
+        return result["per_s"], (server.cpu() - before) * 1e6 / result["answers"], result["answers"]
 
     def measure_durable(server):
         for connections in (16, 64, 256):
-            rate, cpu = measure(server, connections)
+            rate, cpu, _ = measure(server, connections)
             run.keep(f"durable{connections}.time", server.name, 1e6 / rate, rate=rate)
             run.keep(f"durable{connections}.cpu", server.name, cpu)
 
     def measure_disk():
         server = ours["commit"]
         before = server.written()
-        result = json.loads(output(
-            Ruler.commands, "--peer", "http", "--port", str(server.port), "--verb", "set", "--window", "1",
-            "--seconds", str(run.options.seconds)))
+        _, _, answers = measure(server, 64)
         # A value of 200 bytes at a path of some 14.
-        run.keep("durable.disk", "signal", (server.written() - before) / result["answers"] / 214)
+        run.keep("durable.disk", "signal", (server.written() - before) / answers / 214)
 
     def measure_fan(mode):
-        result, cpu = fan(ours[mode], "updates", "--subscribers", run.options.subscribers, "--window", 64, "--rate", 100,
-                          "--seconds", run.options.seconds * 2)
-        run.keep(f"durable.{mode}.fan", "signal", cpu * 1e6 / result["delivered"])
+        cpu, result = paced(run, ours[mode])
+        run.keep(f"durable.{mode}.fan", "signal", cpu)
         run.keep(f"durable.{mode}.p99", "signal", result["p99_us"] / 1e3)
 
     def measure_cost(mode):
         for connections in (64, 256):
-            rate, cpu = measure(ours[mode], connections)
+            rate, cpu, _ = measure(ours[mode], connections)
             run.keep(f"durable.{mode}{connections}.cpu", "signal", cpu, rate=rate)
 
     for _ in range(run.options.rounds):

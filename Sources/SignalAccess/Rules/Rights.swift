@@ -244,7 +244,7 @@ package final class Rights {
     return terms
   }
 
-  /// What is known of all paths.
+  /// What conditions know of an operation, whatever it is about.
   private func known(of operation: AccessOperation) -> [Int: CELValue] {
     if let last = knownOfOperation, last.operation == operation { return last.values }
     var values = known

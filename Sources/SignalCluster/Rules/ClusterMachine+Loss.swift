@@ -91,7 +91,7 @@ extension ClusterMachine {
 
   private func isAlive(_ heard: UInt64, _ now: UInt64) -> Bool { now < heard + 2 * times.takeover }
 
-  func isMostAdvanced(at now: UInt64) -> Bool {
+  private func isMostAdvanced(at now: UInt64) -> Bool {
     !others.values.contains { other in
       guard other.beat.canLead, isAlive(other.at, now) else { return false }
       let (theirs, mine) = ((other.beat.term, other.beat.sequence), (position.term, position.sequence))
@@ -109,15 +109,13 @@ extension ClusterMachine {
     loss.since = since
     loss.answers += 1
     loss.isOthers = !isMostAdvanced(at: now)
-    if loss.isCertain, last >= position.sequence, loss.stage == .none, !isMostAdvanced(at: now) {
+    if loss.isCertain, last >= position.sequence, loss.stage == .none, loss.isOthers {
       // Others have gone on.
       if role == .starting { return diverge() }
       loss.differences = Loss.mostDifferences
       return appendForkFence(after: last, at: now)
     }
-    guard now >= since + times.shortage, loss.answers >= Self.leastAnswers, canLead, isMostAdvanced(at: now) else {
-      return
-    }
+    guard now >= since + times.shortage, loss.answers >= Self.leastAnswers, canLead, !loss.isOthers else { return }
     guard loss.stage == .none || loss.stage == .waiting else { return }
     if role == .starting, newestSnapshot > position.sequence {
       role = .behind

@@ -60,6 +60,7 @@ final class AnswerGate: TurnParticipant {
     return spares.popLast() ?? HeldOutput()
   }
 
+  /// Keeps what a connection has emptied, for the next.
   func takeBack(_ held: HeldOutput) {
     if spares.count < Self.spareLimit, held.isSmall { spares.append(held) }
   }
