@@ -82,17 +82,20 @@ let package = Package(
       ],
       swiftSettings: strict),
 
+    .target(name: "CProcesses", path: "Tests/CProcesses"),
+    .target(name: "Processes", dependencies: ["CProcesses"], path: "Tests/Processes", swiftSettings: strict),
     .target(
-      name: "TestSupport", dependencies: ["CZlib", "JSON", "SignalAccess", "SignalHTTP"], path: "Tests/Support",
-      swiftSettings: strict),
+      name: "TestSupport", dependencies: ["CZlib", "JSON", "Processes", "SignalAccess", "SignalHTTP"],
+      path: "Tests/Support", swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
     .executableTarget(
       name: "cel-eval", dependencies: ["CEL", "JSON"], path: "Tests/cel-eval", swiftSettings: strict),
     .testTarget(
-      name: "CELTests", dependencies: ["CAllocations", "CEL", "JSON", "cel-eval"], swiftSettings: strict),
+      name: "CELTests", dependencies: ["CAllocations", "CEL", "JSON", "Processes", "cel-eval"],
+      swiftSettings: strict),
     .target(name: "CAllocations", path: "Tests/CAllocations"),
     .testTarget(
-      name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "Signals", "SignalStore"],
+      name: "SignalStoreTests", dependencies: ["CAllocations", "JSON", "Processes", "Signals", "SignalStore"],
       swiftSettings: strict),
     .target(name: "CStorageFaults", dependencies: ["CSQLite"], path: "Tests/CStorageFaults"),
     .executableTarget(
@@ -101,7 +104,7 @@ let package = Package(
     .testTarget(
       name: "SignalJournalTests",
       dependencies: [
-        "CSQLite", "CStorageFaults", "JSON", "SignalJournal", "SignalStore", "Signals", "journal-writer",
+        "CSQLite", "CStorageFaults", "JSON", "Processes", "SignalJournal", "SignalStore", "Signals", "journal-writer",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -118,7 +121,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "ServerTests",
-      dependencies: ["CEL", "JSON", "SignalAccess", "SignalHTTP", "SignalStore", "TestSupport"],
+      dependencies: ["CEL", "JSON", "Processes", "SignalAccess", "SignalHTTP", "SignalStore", "TestSupport"],
       exclude: ["Transcripts"],
       swiftSettings: strict),
     .testTarget(
@@ -128,7 +131,8 @@ let package = Package(
     .testTarget(
       name: "SignalServerTests",
       dependencies: [
-        "CEL", "JSON", "SignalAccess", "SignalCluster", "SignalHTTP", "SignalJournal", "SignalStore", "signal-server",
+        "CEL", "JSON", "Processes", "SignalAccess", "SignalCluster", "SignalHTTP", "SignalJournal", "SignalStore",
+        "signal-server",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Server"])),
       ],

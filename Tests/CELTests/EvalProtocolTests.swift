@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
+import Processes
 import Testing
 import cel_eval
 
@@ -119,13 +120,9 @@ import cel_eval
     while folder.path != "/", !FileManager.default.fileExists(atPath: folder.appending(path: "cel-eval").path) {
       folder.deleteLastPathComponent()
     }
-    let process = Process()
-    process.executableURL = folder.appending(path: "cel-eval")
-    process.arguments = ["--strict"]
     let (input, output) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
+    let process = try ChildProcess(
+      folder.appending(path: "cel-eval").path, ["--strict"], input: .pipe(input), output: .pipe(output))
     for number in 1...3 {
       input.fileHandleForWriting.write(Data(#"{"id":\#(number),"expr":"\#(number) * 2"}"#.utf8 + [10, 10]))
       var line: [UInt8] = []
@@ -138,7 +135,6 @@ import cel_eval
     try input.fileHandleForWriting.close()
     let rest = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     #expect(rest.hasPrefix(#"{"id":4,"error":""#) && rest.hasSuffix("}\n"))
-    process.waitUntilExit()
     #expect(process.terminationStatus == 0)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
+import Processes
 import Testing
 
 @testable import SignalJournal
@@ -30,14 +31,11 @@ import Testing
     var position: UInt64 = 0
     var epochs: [Cursor] = []
     for kill in 0..<Self.kills {
-      let process = Process()
       let output = Pipe()
-      process.executableURL = Self.executable
-      process.arguments = [folder.path, "11"] + (interval.map { [$0] } ?? [])
-      process.standardOutput = output
-      try process.run()
+      let process = try ChildProcess(
+        Self.executable.path, [folder.path, "11"] + (interval.map { [$0] } ?? []), output: .pipe(output))
       try await Task.sleep(for: .milliseconds(Int.random(in: 20...250, using: &random)))
-      Glibc.kill(process.processIdentifier, SIGKILL)
+      process.send(SIGKILL)
       let said = try #require(String(data: output.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8))
       process.waitUntilExit()
       let numbers = said.split(separator: "\n").compactMap { UInt64($0.split(separator: " ")[1]) }

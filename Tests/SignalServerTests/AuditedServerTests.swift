@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import JSON
+import Processes
 import SignalHTTP
 import Testing
 
@@ -169,7 +170,7 @@ struct AuditedServerTests {
     try FileManager.default.moveItem(atPath: place.log, toPath: place.log + ".1")
     #expect(try server.run("set", "b", "1").status == 0)
     try place.awaitText(#""path":"b""#, in: place.log + ".1")
-    kill(server.program.process.processIdentifier, SIGHUP)
+    server.program.process.send(SIGHUP)
     let deadline = ContinuousClock.now + .seconds(60)
     while !FileManager.default.fileExists(atPath: place.log), ContinuousClock.now < deadline { usleep(5000) }
     try place.awaitText("settings-reloaded")
@@ -191,7 +192,7 @@ struct AuditedServerTests {
     func put(_ name: String) throws -> Int {
       try client(program, url).request("PUT", "/properties/\(name)", body: Array("1".utf8)).status
     }
-    func hangUp() { kill(program.process.processIdentifier, SIGHUP) }
+    func hangUp() { program.process.send(SIGHUP) }
     #expect(try put("a") == 201)
     // A file that cannot be opened, and another change with it.
     _ = try place.write("log.level: error\nhosts: [x]\naudit: {file: /nowhere/at/all, events: [writes]}\n")
@@ -237,7 +238,7 @@ struct AuditedServerTests {
     withExtendedLifetime(socket) {}
     // Its last line.
     _ = try place.write("log.level: error\n")
-    kill(program.process.processIdentifier, SIGHUP)
+    program.process.send(SIGHUP)
     try place.awaitText("settings-reloaded")
     program.process.terminate()
     #expect(program.end().status == 0)

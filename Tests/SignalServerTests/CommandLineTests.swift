@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import Testing
 
 @Suite("The command line as a process")
@@ -160,7 +161,7 @@ struct CommandLineTests {
       let holder = try Program(["set", "presence/ann", #""here""#, "--hold"], ["SIGNAL_SERVER": server.url])
       let cursor = holder.line()
       #expect(try server.run("get", "presence/ann").output == "\"here\"\n")
-      kill(holder.process.processIdentifier, end)
+      holder.process.send(end)
       holder.process.waitUntilExit()
       #expect(try server.run("wait", "presence/ann", "--until", "value == null", "--timeout", "20s").status == 0)
       let again = try server.run("get", "presence/ann", "--pointer", "/x")
@@ -171,11 +172,11 @@ struct CommandLineTests {
     _ = first.line()
     let second = try Program(["set", "presence/ann", "1", "--hold"], ["SIGNAL_SERVER": server.url])
     _ = second.line()
-    kill(first.process.processIdentifier, SIGKILL)
+    first.process.send(SIGKILL)
     first.process.waitUntilExit()
     #expect(try server.run("wait", "presence/ann", "--until", "value == null", "--timeout", "300ms").status != 0)
     #expect(try server.run("get", "presence/ann").output == "1\n")
-    kill(second.process.processIdentifier, SIGKILL)
+    second.process.send(SIGKILL)
     second.process.waitUntilExit()
     #expect(try server.run("wait", "presence/ann", "--until", "value == null", "--timeout", "20s").status == 0)
     let refused = try server.run("set", "presence/ann", "1", "--hold", "--if-match", "e.1")
@@ -195,7 +196,7 @@ struct CommandLineTests {
     #expect(try server.run("set", "kitchen/temperature", "30").status == 0)
     #expect(watch.line() == "kitchen/temperature  3     → 30  (entered)")
     // Gone without a word, back on the same port with nothing in it.
-    kill(server.program.process.processIdentifier, SIGKILL)
+    server.program.process.send(SIGKILL)
     server.program.process.waitUntilExit()
     let port = String(server.url.split(separator: ":").last ?? "")
     let again = try Program(["serve", "--port", port])
@@ -342,7 +343,7 @@ struct CommandLineTests {
     let server = try RunningServer()
     let watch = try Program(["watch", "**", "--json"], ["SIGNAL_SERVER": server.url])
     #expect(watch.line().hasPrefix(#"{"type":"live""#))
-    kill(server.program.process.processIdentifier, number)
+    server.program.process.send(number)
     #expect(server.program.end().status == 0)
     watch.process.terminate()
     #expect(watch.end().status == 0)

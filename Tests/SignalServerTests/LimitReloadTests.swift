@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import SignalHTTP
 import Testing
 
@@ -28,7 +29,7 @@ struct LimitReloadTests {
 
   private func reload(_ program: Program, _ file: URL, _ settings: String, changes: String) throws {
     try settings.write(to: file, atomically: true, encoding: .utf8)
-    kill(program.process.processIdentifier, SIGHUP)
+    program.process.send(SIGHUP)
     let line = program.complaint()
     #expect(line.contains("the settings have been read anew") && line.contains(changes), "\(line)")
   }

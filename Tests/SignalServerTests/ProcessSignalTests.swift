@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import SignalHTTP
 import SignalStore
 import Testing
@@ -52,7 +53,7 @@ struct SettingsReloadTests {
 
 @Suite("Process signals of a server")
 struct ProcessSignalTests {
-  private func hangUp(_ program: Program) { kill(program.process.processIdentifier, SIGHUP) }
+  private func hangUp(_ program: Program) { program.process.send(SIGHUP) }
 
   @Test func `without a settings file a hang-up changes nothing, and the next client is served`() throws {
     let server = try RunningServer(["--log-level", "warning"])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import SignalHTTP
 import Testing
 
@@ -22,7 +23,7 @@ struct Program {
     return folder.appending(path: "signal-server")
   }()
 
-  let process = Process()
+  let process: ChildProcess
   private let output = Pipe()
   private let errors = Pipe()
   private let input = Pipe()
@@ -33,14 +34,11 @@ struct Program {
   init(
     _ arguments: [String], _ environment: [String: String] = [:], input text: String? = "", executable: String? = nil
   ) throws {
-    process.executableURL = executable.map { URL(filePath: $0) } ?? Self.executable
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SIGNAL_") }
-      .merging(environment) { $1 }
-    process.standardOutput = output
-    process.standardError = errors
-    process.standardInput = input
-    try process.run()
+    process = try ChildProcess(
+      executable ?? Self.executable.path, arguments,
+      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SIGNAL_") }
+        .merging(environment) { $1 },
+      input: .pipe(input), output: .pipe(output), errors: .pipe(errors))
     guard let text else { return }
     input.fileHandleForWriting.write(Data(text.utf8))
     try input.fileHandleForWriting.close()
@@ -64,7 +62,6 @@ struct Program {
   func end() -> Run {
     let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     let complained = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
     return Run(status: process.terminationStatus, output: said, errors: complained)
   }
 

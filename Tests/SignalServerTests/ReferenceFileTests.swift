@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import Testing
 
 @testable import signal_server
@@ -54,24 +55,19 @@ struct ReferenceFileTests {
 
   /// The entries of a file as PyYAML reads them, one `name=text` each; nil when it cannot.
   private static func readWithPython(_ path: String) -> [String]? {
-    let python = Process()
-    python.executableURL = URL(filePath: "/usr/bin/env")
-    python.arguments = [
-      "python3", "-c",
-      """
+    let program = """
       import json, sys, yaml
       for group, value in (yaml.load(open(sys.argv[1]), Loader=yaml.BaseLoader) or {}).items():
           for name, text in value.items() if isinstance(value, dict) else [(None, value)]:
               text = json.dumps(text) if isinstance(text, list) else text
               print(f"{group}.{name}={text}" if name else f"{group}={text}")
-      """, path,
-    ]
+      """
     let output = Pipe()
-    python.standardOutput = output
-    python.standardError = FileHandle.nullDevice
-    guard (try? python.run()) != nil else { return nil }
+    guard
+      let python = try? ChildProcess(
+        "/usr/bin/env", ["python3", "-c", program, path], output: .pipe(output), errors: .none)
+    else { return nil }
     let printed = output.fileHandleForReading.readDataToEndOfFile()
-    python.waitUntilExit()
     guard python.terminationStatus == 0 else { return nil }
     return String(decoding: printed, as: UTF8.self).split(separator: "\n").map(String.init)
   }

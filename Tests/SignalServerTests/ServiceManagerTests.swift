@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import Testing
 
 @testable import signal_server
@@ -59,7 +60,7 @@ struct ServiceManagerTests {
     // Whether the settings are taken over or not: it serves again.
     for text in ["log.level: error\n", "log.level: nonsense\n"] {
       try text.write(to: file, atomically: true, encoding: .utf8)
-      kill(program.process.processIdentifier, SIGHUP)
+      program.process.send(SIGHUP)
       let reloading = try manager.receive()
       #expect(reloading.first == "RELOADING=1" && reloading.last == "STATUS=reading the settings", "\(reloading)")
       #expect(reloading.dropFirst().first?.wholeMatch(of: /MONOTONIC_USEC=[1-9][0-9]*/) != nil, "\(reloading)")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import SignalHTTP
 
 #if canImport(Glibc)
@@ -20,13 +21,16 @@ package final class Engine: Sendable {
   }()
 
   package let port: UInt16
-  private let process: pid_t
+  private let process: ChildProcess
   private let folder: String
 
   /// - Parameters:
   ///   - certificate: A file with a certificate and its key, for TLS.
   ///   - handshakesFirst: Whether TLS begins before the server says anything.
-  package init(maxPayload: String = "8MB", certificate: String? = nil, handshakesFirst: Bool = false) throws {
+  ///   - permissions: What clients may do, as the server's configuration says it; nil for everything.
+  package init(
+    maxPayload: String = "8MB", certificate: String? = nil, handshakesFirst: Bool = false, permissions: String? = nil
+  ) throws {
     var template = Array("/tmp/signal-engine-XXXXXX".utf8CString)
     // The call changes the last letters of the array in place.
     guard unsafe template.withUnsafeMutableBufferPointer({ unsafe mkdtemp($0.baseAddress!) != nil }) else {
@@ -42,35 +46,34 @@ package final class Engine: Sendable {
       ports_file_dir: "\(folder)"
       jetstream { store_dir: "\(folder)/js" }
       \(tls)
+      \(permissions.map { "authorization { users: [{ user: a, password: b, permissions: \($0) }] }, no_auth_user: a" } ?? "")
       """
     try Self.write(configuration, to: "\(folder)/conf")
-    process = try Self.spawn(Engine.program ?? "nats-server", ["-c", "\(folder)/conf", "-l", "\(folder)/log"])
+    process = try ChildProcess(Engine.program ?? "nats-server", ["-c", "\(folder)/conf", "-l", "\(folder)/log"])
     let name = (Engine.program ?? "").split(separator: "/").last.map(String.init) ?? "nats-server"
     do {
-      port = try Self.awaitPort("\(folder)/\(name)_\(process).ports")
+      port = try Self.awaitPort("\(folder)/\(name)_\(process.processIdentifier).ports")
     } catch {
       // Nothing else ends it, as there is no object.
-      kill(process, SIGKILL)
+      process.send(SIGKILL)
       throw error
     }
   }
 
   deinit {
-    kill(process, SIGKILL)
-    var status: Int32 = 0
-    // The process is ours, and the pointer is used during the call.
-    _ = unsafe waitpid(process, &status, 0)
+    process.send(SIGKILL)
+    process.waitUntilExit()
     try? FileManager.default.removeItem(atPath: folder)
   }
 
   /// The process stops, or goes on; it has when this returns.
   package func stop(_ isStopped: Bool) {
-    kill(process, isStopped ? SIGSTOP : SIGCONT)
+    process.send(isStopped ? SIGSTOP : SIGCONT)
     guard isStopped else { return }
     // On a busy machine its threads may go on for a while.
     var status: Int32 = 0
     // The process is ours, and the pointer is used during the call.
-    _ = unsafe waitpid(process, &status, WUNTRACED)
+    _ = unsafe waitpid(process.processIdentifier, &status, WUNTRACED)
   }
 
   private static func write(_ text: String, to path: String) throws {
@@ -80,17 +83,6 @@ package final class Engine: Sendable {
     let bytes = Array(text.utf8)
     // The call reads as many bytes as there are.
     _ = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress, $0.count) }
-  }
-
-  private static func spawn(_ program: String, _ arguments: [String]) throws -> pid_t {
-    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
-    defer { unsafe pointers.forEach { unsafe free($0) } }
-    var process = pid_t()
-    // The strings are copied by the new process before the call returns.
-    guard unsafe posix_spawn(&process, program, nil, nil, &pointers, environ) == 0 else {
-      throw EngineError("\(program) cannot be started")
-    }
-    return process
   }
 
   /// The port from the file in which the server writes where it listens.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import JSON
+import Processes
 import SignalAccess
 import SignalStore
 import Synchronization
@@ -218,18 +219,12 @@ struct ToldMetrics {
   private func promtool(_ arguments: [String], input: String) throws -> (status: Int32, output: String)? {
     let tool = "/usr/bin/promtool"
     guard FileManager.default.isExecutableFile(atPath: tool) else { return nil }
-    let process = Process()
-    process.executableURL = URL(filePath: tool)
-    process.arguments = arguments
     let (given, said) = (Pipe(), Pipe())
-    process.standardInput = given
-    process.standardOutput = said
-    process.standardError = said
-    try process.run()
+    let process = try ChildProcess(
+      tool, arguments, input: .pipe(given), output: .pipe(said), errors: .pipe(said))
     given.fileHandleForWriting.write(Data(input.utf8))
     try given.fileHandleForWriting.close()
     let output = String(decoding: said.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
     return (process.terminationStatus, output)
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import SignalHTTP
 import Testing
 
@@ -17,7 +18,7 @@ struct DataVerbTests {
   private func serve(_ folder: String, _ body: (RunningServer) throws -> Void) throws {
     let server = try RunningServer(["--data-dir", root + "/" + folder])
     defer {
-      kill(server.program.process.processIdentifier, SIGKILL)
+      server.program.process.send(SIGKILL)
       _ = server.program.end()
     }
     try body(server)

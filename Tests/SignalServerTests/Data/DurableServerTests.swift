@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import SignalHTTP
 import Testing
 
@@ -14,7 +15,7 @@ struct DurableServerTests {
   ) throws -> Result {
     let server = try RunningServer(["--data-dir", folder] + arguments)
     defer {
-      kill(server.program.process.processIdentifier, SIGKILL)
+      server.program.process.send(SIGKILL)
       _ = server.program.end()
     }
     let port = try #require(server.url.split(separator: ":").last.flatMap { UInt16($0) })

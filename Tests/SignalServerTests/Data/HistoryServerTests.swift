@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import JSON
+import Processes
 import SignalHTTP
 import Testing
 
@@ -16,7 +17,7 @@ struct HistoryServerTests {
   ) throws -> Result {
     let server = try RunningServer(["--data-dir", folder, "--data-history", "s/** raw 1d, 1s 2d, 1m 30d"])
     defer {
-      kill(server.program.process.processIdentifier, SIGKILL)
+      server.program.process.send(SIGKILL)
       _ = server.program.end()
     }
     let port = try #require(server.url.split(separator: ":").last.flatMap { UInt16($0) })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import SignalHTTP
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 final class Shell {
   /// Where outputs are collected.
   let folder: URL
-  private let process = Process()
+  private let process: ChildProcess
   private let input = Pipe()
   private var lines: [String] = []
   private var notes: [Int: String] = [:]
@@ -25,13 +26,10 @@ final class Shell {
     filesPort = try Self.freePort()
     folder = FileManager.default.temporaryDirectory.appending(path: "tour-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    process.executableURL = URL(filePath: try #require(Self.find("bash")))
-    process.arguments = ["--norc", "--noprofile"]
-    process.currentDirectoryURL = folder
-    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SIGNAL_") }
-    process.standardInput = input
-    process.standardError = try Self.emptyFile(folder.appending(path: "shell.err"))
-    try process.run()
+    process = try ChildProcess(
+      try #require(Self.find("bash")), ["--norc", "--noprofile"],
+      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SIGNAL_") }, folder: folder.path,
+      input: .pipe(input), errors: .file(try Self.emptyFile(folder.appending(path: "shell.err"))))
     try write("PATH='\(Self.executable.deletingLastPathComponent().path)':\"$PATH\"")
   }
 
@@ -202,14 +200,7 @@ final class Shell {
   /// Whether a program is there, and ends with the status 0.
   static func succeeds(_ program: String, _ arguments: [String]) -> Bool {
     guard let found = find(program) else { return false }
-    let process = Process()
-    process.executableURL = URL(filePath: found)
-    process.arguments = arguments
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
+    return (try? ChildProcess(found, arguments, output: .none, errors: .none))?.terminationStatus == 0
   }
 
   /// A port that was free a moment ago.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import JSON
+import Processes
 import SignalHTTP
 import Testing
 
@@ -56,22 +57,21 @@ final class ChromiumPage: TourPage {
     ["chromium", "chromium-browser", "google-chrome"].lazy.compactMap { Shell.find($0) }.first
   }
 
-  private let process = Process()
+  private let process: ChildProcess
   private let socket: WebSocketClient
   private var lastID = 0
 
   /// Starts Chromium with a page.
   init(_ chromium: String, _ url: String, in folder: URL) throws {
     let log = folder.appending(path: "chromium.err")
-    process.executableURL = URL(filePath: chromium)
-    process.arguments = [
-      "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
-      "--user-data-dir=\(folder.appending(path: "chromium").path)", "about:blank",
-    ]
-    process.environment = ProcessInfo.processInfo.environment.merging(["HOME": folder.path]) { $1 }
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = try Shell.emptyFile(log)
-    try process.run()
+    process = try ChildProcess(
+      chromium,
+      [
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
+        "--user-data-dir=\(folder.appending(path: "chromium").path)", "about:blank",
+      ],
+      environment: ProcessInfo.processInfo.environment.merging(["HOME": folder.path]) { $1 }, output: .none,
+      errors: .file(try Shell.emptyFile(log)))
     let end = ContinuousClock.now + .seconds(60)
     var found: UInt16?
     while found == nil {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Processes
 import Testing
 
 /// What the compiler says to a file that uses the module: errors and warnings by line.
@@ -12,15 +13,12 @@ func compile(_ source: String, flags: [String] = []) throws -> [Int: [String]] {
   let products = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
   // What SignalStore uses of C, which is compiled with whoever uses it.
   let header = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../../Sources/CPrefetch").standardized
-  let process = Process()
   let pipe = Pipe()
-  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-  process.arguments =
+  let process = try ChildProcess(
+    "/usr/bin/env",
     ["swiftc", "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-parse-as-library"]
-    + flags + ["-I", products.appendingPathComponent("Modules").path, "-I", header.path, file.path]
-  process.standardOutput = pipe
-  process.standardError = pipe
-  try process.run()
+      + flags + ["-I", products.appendingPathComponent("Modules").path, "-I", header.path, file.path],
+    output: .pipe(pipe), errors: .pipe(pipe))
   let output = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
   process.waitUntilExit()
   var complaints: [Int: [String]] = [:]
