@@ -27,6 +27,8 @@ package protocol ClusterLogOwner: AnyObject {
   func closed(_ reason: String, on loop: isolated EventLoop)
   /// It cannot be used as it is.
   func refused(_ reason: String, on loop: isolated EventLoop)
+  /// The engine does not allow something that was asked for, which is not answered.
+  func denied(_ reason: String, on loop: isolated EventLoop)
   func appended(_ answer: AppendAnswer, tag: UInt64, on loop: isolated EventLoop)
   func read(_ answer: ReadAnswer, tag: UInt64, on loop: isolated EventLoop)
   func received(_ record: [UInt8], sequence: UInt64, on loop: isolated EventLoop)
@@ -133,6 +135,8 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
     reading = nil
     owner?.closed(reason, on: loop)
   }
+
+  func denied(_ reason: String, on loop: isolated EventLoop) { owner?.denied(reason, on: loop) }
 
   /// The stream has been described, or made.
   private func described(_ payload: [UInt8], on loop: isolated EventLoop) {

@@ -38,6 +38,8 @@ protocol NATSClientOwner: AnyObject {
   /// There is none any more, and what was sent may not have arrived.
   func disconnected(_ reason: String, on loop: isolated EventLoop)
   func received(_ message: NATSMessage, on loop: isolated EventLoop)
+  /// The server does not allow what it was asked for, which has no effect; the connection goes on.
+  func denied(_ reason: String, on loop: isolated EventLoop)
 }
 
 /// A connection to one of several servers of NATS, made anew whenever it breaks.
@@ -186,8 +188,10 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
       owner?.connected(maxPayload: maxPayload, on: loop)
     case .ok: break
     case .error(let text):
-      // Of those that the server does not end the connection for: what was not allowed has no effect.
-      if isConnected, text.lowercased().hasPrefix("permissions violation") { return }
+      if isConnected, text.lowercased().hasPrefix("permissions violation") {
+        owner?.denied(text, on: loop)
+        return
+      }
       link?.drop(on: loop)
       lost(text, at: loop.milliseconds, on: loop)
     }

@@ -73,6 +73,7 @@ extension ClusterMember {
       log.snapshots.list(on: loop)
     } else {
       guard now >= snapshots.since + SnapshotWork.patience else { return }
+      tellUnlisted(snapshots.stage)
       return abandonSnapshots(until: now + SnapshotWork.pause, at: now, on: loop)
     }
     snapshots.since = now
@@ -104,8 +105,15 @@ extension ClusterMember {
       load(name, reader, parts, next, isEnd, at: now, on: loop)
     default:
       if continueRestart(stage, answer, at: now, on: loop) { return }
+      tellUnlisted(stage)
       snapshots.abandon(until: now + SnapshotWork.pause)
     }
+  }
+
+  /// A node does not start before it knows which snapshots there are.
+  private func tellUnlisted(_ stage: SnapshotWork.Stage) {
+    guard case .listing = stage, !isStarted else { return }
+    tell(.engineRefused("it does not say which snapshots there are"))
   }
 
   private func look(

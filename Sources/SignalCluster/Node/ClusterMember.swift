@@ -72,6 +72,9 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var isOpen = false
   /// What was told last of trouble with the engine.
   private var lastTrouble: ClusterEvent?
+  /// What the engine does not allow, as far as it was told; until there is another connection.
+  private var denials: Set<String> = []
+  private static let mostDenials = 16
   var isStarted = false
   var maxRecordBytes = 1 << 20
   /// When the leader was heard of last, and how its clock differs from this one, in milliseconds.
@@ -309,6 +312,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   package func opened(maxRecordBytes: Int, on loop: isolated EventLoop) {
     isOpen = true
     lastTrouble = nil
+    denials = []
     // What others have said meanwhile was not heard.
     presence.begin(at: loop.milliseconds)
     demand.begin(at: loop.milliseconds)
@@ -330,6 +334,11 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   package func refused(_ reason: String, on loop: isolated EventLoop) {
     isOpen = false
     tell(.engineRefused(reason))
+  }
+
+  package func denied(_ reason: String, on loop: isolated EventLoop) {
+    guard denials.count < Self.mostDenials, denials.insert(reason).inserted else { return }
+    observer(.engineRefused(reason))
   }
 
   /// Tells of trouble with the engine, once until something else happens.
