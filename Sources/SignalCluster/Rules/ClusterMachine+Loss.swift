@@ -17,6 +17,8 @@ struct Loss {
   var answers = 0
   /// Whether it is known to have lost something however long it becomes.
   var isCertain = false
+  /// Whether nothing can prove that it has not, as the stream begins behind what this node has.
+  var isUnprovable = false
   /// Whether somebody else has more of what it has lost, and will probably have the log begin anew.
   var isOthers = false
   /// Where it ended last.
@@ -280,6 +282,7 @@ extension ClusterMachine {
   /// The anchor was removed with everything before it, so that nobody can tell any more what was in its place.
   func anchorIsGone(at now: UInt64) {
     anchor = nil
+    loss.isUnprovable = loss.isCertain
     // As if it had been something else, where the next record does not follow from it.
     if loss.isSuspected { loss.differences = Loss.mostDifferences }
     read(at: now)

@@ -29,7 +29,7 @@ extension ClusterMachine {
     // Reading what is new does not put the look at what is old off.
     if anchor != nil || self.anchor == nil { nextCheck = now + times.check }
     lastTag += 1
-    reading = Reading(tag: lastTag, since: now, anchor: anchor)
+    reading = Reading(tag: lastTag, after: sequence, since: now, anchor: anchor)
     actions.append(.read(after: sequence, tag: lastTag))
   }
 
@@ -50,7 +50,13 @@ extension ClusterMachine {
     case .records(let records, let last):
       self.reading = nil
       // A stream that was shorter than a snapshot when this node began, and has come back.
-      if loss.isCertain, role == .starting, isContinued(by: records) { loss = Loss() }
+      if loss.isCertain, role == .starting, last >= position.sequence {
+        if isContinued(by: records) || proves(records.first) {
+          loss = Loss()
+        } else if reading.after == position.sequence, position.sequence > 0, !loss.isUnprovable {
+          return ask(after: (anchor?.sequence ?? position.sequence) - 1, anchor, at: now)
+        }
+      }
       guard last >= position.sequence, !loss.isCertain else { return readBehindEnd(last, at: now) }
       // Fences of before may have made it as long again.
       if loss.since != nil, reading.anchor == nil, anchor != nil { return check(at: now) }
@@ -86,6 +92,18 @@ extension ClusterMachine {
       if role == .diverged { return }
     }
     waiting.dropAll(through: position.sequence, times)
+  }
+
+  /// Whether a record is the last one that has counted here, also in the snapshot that was loaded: it proves all before it.
+  private func proves(_ record: (sequence: UInt64, bytes: [UInt8])?) -> Bool {
+    guard let record, record.sequence == anchor?.sequence ?? position.sequence else { return false }
+    let previous: ChainLink
+    switch (try? LogRecord(record.bytes))?.head {
+    case .claim(let head): previous = head.previous
+    case .batch(let head): previous = head.previous
+    case .fence, nil: return false
+    }
+    return key.link(after: previous, record.bytes) == anchor?.link ?? position.link
   }
 
   /// Whether something of this follows from what was read.

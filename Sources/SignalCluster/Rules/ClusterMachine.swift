@@ -39,6 +39,7 @@ package final class ClusterMachine {
   /// A question for records that is open.
   struct Reading {
     let tag: UInt64
+    let after: UInt64
     let since: UInt64
     /// What the first record of the answer has to be, if anything.
     var anchor: Anchor?

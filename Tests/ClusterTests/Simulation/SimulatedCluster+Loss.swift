@@ -13,6 +13,8 @@ struct LossPlan {
     case nodesBeginAnew
     /// One node that knows more is stopped while all others begin anew.
     case oneKnows
+    /// Nothing: a replica that is behind answers for a while, and nodes are stopped and started again all the time.
+    case nothing
   }
 
   let what: Case
@@ -22,12 +24,16 @@ struct LossPlan {
   let isEmptied: Bool
   var isEngineSynced = true
 
-  func areFaultsOver(at now: UInt64) -> Bool { what != .nodesFail && now >= time }
+  var hasFaultsToTheEnd: Bool { what == .nodesFail || what == .nothing }
+
+  func areFaultsOver(at now: UInt64) -> Bool { !hasFaultsToTheEnd && now >= time }
 }
 
 /// What happens because of it.
 enum LossEvent {
   case loss
+  /// What seemed to be lost is there again.
+  case found
   /// A follower writes a snapshot, and the log is shortened.
   case snapshot
   case load(Int, incarnation: Int, behind: UInt64, attempts: Int = 1)
@@ -75,6 +81,7 @@ extension SimulatedCluster {
   mutating func handle(_ event: LossEvent) {
     switch event {
     case .loss: lose()
+    case .found: stream.endOfReplica = nil
     case .snapshot: writeSnapshot()
     case .load(let index, let incarnation, let sequence, let attempts):
       guard isThere(index, incarnation, event) else { return }
@@ -134,9 +141,13 @@ extension SimulatedCluster {
     let serving = nodes.filter { $0.isServing && !$0.hasDiverged }
     guard let most = serving.max(by: { $0.applied.count < $1.applied.count }) else { return }
     (history.kept, history.epoch) = (most.applied, most.epoch)
+    guard plan.what != .nothing else {
+      stream.endOfReplica = stream.last - min(1 + random.number(below: 60), stream.last - stream.base)
+      return schedule(.loss(.found), in: random.number(below: 20_000))
+    }
     if plan.isEmptied { stream.makeAnew() } else { stream.lose(1 + Int(random.number(below: 60))) }
     switch plan.what {
-    case .nodesLive, .nodesFail: break
+    case .nodesLive, .nodesFail, .nothing: break
     case .nodesBeginAnew:
       plan.isEngineSynced = (stream.snapshots.last?.sequence ?? 0) > stream.last
       lossPlan = plan

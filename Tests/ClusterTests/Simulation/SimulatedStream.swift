@@ -18,6 +18,9 @@ struct SimulatedStream {
   /// Those that are complete, the oldest first.
   private(set) var snapshots: [Snapshot] = []
 
+  /// Where the replica ends that answers at the moment, where that one is behind the others.
+  var endOfReplica: UInt64?
+
   var last: UInt64 { base + UInt64(records.count) }
 
   /// Stores a record; nil when the last one is not the expected one.
@@ -32,11 +35,11 @@ struct SimulatedStream {
 
   /// What is behind a sequence, up to some records.
   func answer(after sequence: UInt64, atMost count: Int) -> ReadAnswer {
+    let last = endOfReplica ?? last
     guard sequence < last else { return .records([], last: last) }
     guard sequence >= base else { return .purged(first: base + 1) }
-    let begin = Int(sequence - base)
-    return .records(
-      (begin..<min(records.count, begin + count)).map { (base + UInt64($0) + 1, records[$0]) }, last: last)
+    let (begin, end) = (Int(sequence - base), Int(last - base))
+    return .records((begin..<min(end, begin + count)).map { (base + UInt64($0) + 1, records[$0]) }, last: last)
   }
 
   // MARK: Snapshots
