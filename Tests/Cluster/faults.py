@@ -3,6 +3,7 @@
 """Breaks a cluster in many ways while it is written to and watched, and checks that nothing that was told is lost.
 
     python3 Tests/Cluster/faults.py .build/release/signal-server --seconds 60 [--engines 1|3] [--nodes 3] [--seed N] [--machines]
+        [--other binary]
 
 A checker beside the cluster: it knows only what the nodes have told it. Each writer owns a counter and appends to it on any
 node, on the condition that nobody else has (If-Match), so that a write that was lost, or carried out twice, is seen at once.
@@ -315,6 +316,7 @@ def main():
     parser.add_argument("--sync", default="always")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--machines", action="store_true", help="a network namespace for each, and cuts between them")
+    parser.add_argument("--other", metavar="binary", help="another build: nodes are started with either, by chance")
     parser.add_argument("--snapshot-every", default="1MiB")
     parser.add_argument("--calm", action="store_true", help="break nothing")
     options = parser.parse_args()
@@ -325,7 +327,7 @@ def main():
         return 77
     print(f"seed {options.seed}", flush=True)
     cluster = Cluster(options.binary, nats, options.nodes, options.engines, options.sync, machines=options.machines,
-                      settings=["--cluster-snapshot-every", options.snapshot_every])
+                      settings=["--cluster-snapshot-every", options.snapshot_every], other=options.other)
     try:
         begin = time.monotonic()
         cluster.start()

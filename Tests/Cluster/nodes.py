@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -30,14 +31,14 @@ def free_port():
 
 
 class Process:
-    """A program that is started, stopped, killed and started again."""
+    """A program that is started, stopped, killed and started again; with several commands each time by any of them."""
 
-    def __init__(self, name, command, log):
-        self.name, self.command, self.log = name, command, log
+    def __init__(self, name, log, *commands):
+        self.name, self.commands, self.log = name, commands, log
         self.process = None
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(random.choice(self.commands), stdout=self.log, stderr=self.log)
 
     def send(self, number):
         if self.process and self.process.poll() is None:
@@ -110,7 +111,7 @@ class Network:
 class Cluster:
     """Nodes and their engines, in a folder of their own, and what was found to be wrong about them."""
 
-    def __init__(self, binary, nats, nodes=3, engines=1, sync="always", loops=2, machines=False, settings=()):
+    def __init__(self, binary, nats, nodes=3, engines=1, sync="always", loops=2, machines=False, settings=(), other=None):
         self.binary = binary
         self.folder = tempfile.mkdtemp(prefix="cluster-")
         self.log = open(os.path.join(self.folder, "log"), "ab")
@@ -141,15 +142,15 @@ class Cluster:
                 if engines > 1:
                     urls = ", ".join(f"nats://{host}:{port}" for host, port in zip(addresses, routes))
                     file.write(f'cluster {{ name: faults, listen: "{host}:{routes[index]}", routes: [{urls}] }}\n')
-            self.engines.append(Process(f"n{index}", on_machine(index, [nats, "-c", path]), self.log))
+            self.engines.append(Process(f"n{index}", self.log, on_machine(index, [nats, "-c", path])))
         self.ports = [8080 if self.network else free_port() for _ in range(nodes)]
         urls = ",".join(f"nats://{host}:{port}" for host, port in zip(addresses, self.engine_ports))
         self.nodes = [
-            Process("abcdefgh"[index], on_machine(index, [
-                binary, "serve", "--host", self.hosts[index], "--port", str(self.ports[index]), "--loops", str(loops),
+            Process("abcdefgh"[index], self.log, *(on_machine(index, [
+                program, "serve", "--host", self.hosts[index], "--port", str(self.ports[index]), "--loops", str(loops),
                 "--log-level", "info", "--access-open", "true", "--cluster-name", "faults",
                 "--cluster-node", "abcdefgh"[index], "--cluster-engine", urls, "--cluster-secret-file", secret,
-                "--cluster-replicas", str(engines), *settings]), self.log)
+                "--cluster-replicas", str(engines), *settings]) for program in filter(None, [binary, other])))
             for index in range(nodes)]
 
     def store(self, index):
