@@ -79,13 +79,19 @@ extension ClusterMember {
     case .answer(let answer): if let answer { send(answer, to: head.from, on: loop) }
     case .execute:
       guard let command = ForwardedCommand(message[head.end...]) else { return }
-      if command.isBarrier { return barriers.append(head) }
+      if command.isBarrier { return barriers.append((head, ForwardedAnswer(message: []))) }
       let home = loop
       let operation = "\(head.from).\(head.number)"
       executor.execute(command, around: { [sink] in sink.executing(operation, $0) }) { [self] answer in
-        // What it has seen and done is in the log when so many entries are.
-        let entries = sink.count
-        home.submit { [self] loop in answered(head, answer, entries: leadBase + entries, on: loop) }
+        // What it has done is in the log when so many entries are.
+        let (entries, isRecorded) = (sink.count, sink.hasRecorded)
+        home.submit { [self] loop in
+          if isRecorded { return answered(head, answer, entries: leadBase + entries, on: loop) }
+          // It has judged by a state that may be old: another node may have decided since.
+          guard isLeading, head.term == machine.position.term else { return }
+          barriers.append((head, answer))
+          proposeBarriers(at: loop.milliseconds, on: loop)
+        }
       }
     }
   }

@@ -204,7 +204,7 @@ extension ClusterMember {
     perform(at: now, on: loop)
   }
 
-  /// Proposes a record without entries for those who only want to know that this node still leads, unless another record
+  /// Proposes a record without entries for those who have to know that this node still leads, unless another record
   /// tells them soon; one at a time, so that writes do not wait for it.
   func proposeBarriers(at now: UInt64, on loop: isolated EventLoop) {
     guard isLeading, !barriers.isEmpty, readyIndex == ready.count, machine.canPropose, machine.isIdle else { return }
@@ -263,8 +263,8 @@ extension ClusterMember {
     store.announce(through: store.lastAnnounced + UInt64(count))
     sink.announced(store.lastAnnounced)
     if !proposedBarriers.isEmpty {
-      for head in proposedBarriers.removeFirst() {
-        answered(head, ForwardedAnswer(message: []), entries: applied, on: loop)
+      for (head, answer) in proposedBarriers.removeFirst() {
+        answered(head, answer, entries: applied, on: loop)
       }
     }
     forwarding.answer(entries: appliedEntries)

@@ -52,10 +52,10 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var readyIndex = 0
   /// When each of the records in flight was proposed, and how long all before them took.
   var proposalTimes: [ContinuousClock.Instant] = []
-  /// Who waits, while this node leads, for a record that was proposed after they have asked; and those who wait for each
-  /// of the records in flight.
-  var barriers: [MessageHead] = []
-  var proposedBarriers: [[MessageHead]] = []
+  /// Who waits, while this node leads, for a record that was proposed after they have asked, and what they are answered then;
+  /// and those who wait for each of the records in flight.
+  var barriers: [(MessageHead, ForwardedAnswer)] = []
+  var proposedBarriers: [[(MessageHead, ForwardedAnswer)]] = []
   /// Clients of this node that wait for a barrier, and whether one is under way, for those who came before it.
   var barrierAnswers: [@Sendable (ForwardedOutcome) -> Void] = []
   var isBarrierOpen = false

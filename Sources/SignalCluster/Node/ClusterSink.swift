@@ -145,6 +145,9 @@ final class ClusterSink: RecordSink {
   /// The last record whose changes have been sent.
   func announced(_ record: UInt64) { durable.store(record, ordering: .releasing) }
 
+  /// Whether the operation that is executed has made a record so far.
+  var hasRecorded: Bool { queue.withLock { $0.executed != nil } }
+
   /// Marks the records that `body` makes on this thread as those of an operation.
   func executing(_ operation: String, _ body: () -> Void) {
     queue.withLock { $0.executing = (pthread_self(), operation) }

@@ -53,9 +53,10 @@ extension LiveAPI {
     return .answered
   }
 
+  /// - Returns: Whether something was changed.
   func transact(
     _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller
-  ) throws(APIError) {
+  ) throws(APIError) -> Bool {
     let isSynced = try isSynced(try Query(head, ["sync"]))
     try refuseEncoding(head)
     let body = try body.read()
@@ -74,9 +75,11 @@ extension LiveAPI {
     text.append(literal: #"{"revision":""#)
     cursor(result.revision).write(to: &text)
     text.append(literal: #"","changed":"#)
-    text.appendJSON(result.results.count { $0.outcome != .unchanged })
+    let changed = result.results.count { $0.outcome != .unchanged }
+    text.appendJSON(changed)
     text.append(UInt8(ascii: "}"))
     response.end(text)
+    return changed > 0
   }
 
   /// The subscription options that a URL can contain.

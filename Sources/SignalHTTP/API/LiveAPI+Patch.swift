@@ -4,10 +4,11 @@ import SignalStore
 
 /// `PATCH /properties/{path}`: a new value computed from the present one (`docs/protocol.md` §2.1, "Patches").
 extension LiveAPI {
+  /// - Returns: Whether something was changed.
   func patchProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     as caller: Caller
-  ) throws(APIError) {
+  ) throws(APIError) -> Bool {
     let query = try Query(head, ["always", "if", "ttl", "sync"])
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
@@ -30,6 +31,7 @@ extension LiveAPI {
     }
     if result.outcome == .created { response.field("Location", head.path.array) }
     response.endWithoutBody()
+    return result.outcome != .unchanged
   }
 }
 

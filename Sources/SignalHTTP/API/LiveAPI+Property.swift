@@ -71,10 +71,11 @@ extension LiveAPI {
     response.end(content)
   }
 
+  /// - Returns: Whether something was changed.
   func putProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     as caller: Caller
-  ) throws(APIError) {
+  ) throws(APIError) -> Bool {
     let query = try Query(head, ["always", "if", "ttl", "sync"])
     let path = try propertyPath(encoded)
     try refuseEncoding(head)
@@ -94,9 +95,9 @@ extension LiveAPI {
     if let stored = result.value, !isFormula, stored.value.bytes.count == count {
       appendEntityTag(of: stored, &response)
     }
-    guard result.outcome == .created else { return response.endWithoutBody() }
-    response.field("Location", head.path.array)
+    if result.outcome == .created { response.field("Location", head.path.array) }
     response.endWithoutBody()
+    return result.outcome != .unchanged
   }
 
   /// The action, and the size of the body.

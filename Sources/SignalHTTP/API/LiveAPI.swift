@@ -184,7 +184,12 @@ final class LiveAPI: RequestHandler {
       return try getProperty(path, head, &response, responder, as: caller, on: loop)
     case (.property, .put), (.property, .patch), (.property, .delete), (.signal, .post), (.timer, .put),
       (.timer, .delete), (.transactions, .post):
-      try write(route, head, body, &response, as: caller)
+      let begin = response.output.count
+      let answered = try write(route, head, body, &response, as: caller, isDeciding: service.cluster == nil)
+      if !answered, let cluster = service.cluster {
+        response.takeBack(to: begin)
+        return try forward(head, body, responder, as: caller, to: cluster)
+      }
     case (.timer(let path), .get), (.timer(let path), .head): try getTimer(path, head, &response, as: caller)
     case (.timers, .get), (.timers, .head): try listTimers(head, &response, as: caller)
     case (.history(let path), .get), (.history(let path), .head):
@@ -228,30 +233,51 @@ final class LiveAPI: RequestHandler {
   }
 
   /// Answers a request that changes something.
+  ///
+  /// - Parameter isDeciding: Whether it is certain that changes are decided here.
+  /// - Returns: Whether that is the answer. It is not where nothing was changed, by a state that may be old: another node of
+  ///   the cluster may have decided since.
   private func write(
     _ route: Route, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
+    as caller: Caller, isDeciding: Bool
+  ) throws(APIError) -> Bool {
+    do throws(APIError) {
+      let isChanged = try change(route, head, body, &response, as: caller)
+      return isChanged || isDeciding
+    } catch {
+      if case .problem(let problem) = error, problem.code.dependsOnState, !isDeciding { return false }
+      throw error
+    }
+  }
+
+  /// Does what a request asks for, and answers it.
+  ///
+  /// - Returns: Whether something was changed.
+  private func change(
+    _ route: Route, _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter,
     as caller: Caller
-  ) throws(APIError) {
+  ) throws(APIError) -> Bool {
     switch (route, head.knownMethod) {
-    case (.property(let path), .put): try putProperty(path, head, body, &response, as: caller)
-    case (.property(let path), .patch): try patchProperty(path, head, body, &response, as: caller)
+    case (.property(let path), .put): return try putProperty(path, head, body, &response, as: caller)
+    case (.property(let path), .patch): return try patchProperty(path, head, body, &response, as: caller)
     case (.property(let path), .delete): try deleteProperty(path, head, &response, as: caller)
     case (.signal(let path), .post): try sendSignal(path, head, body, &response, as: caller)
     case (.timer(let path), .put): try putTimer(path, head, body, &response, as: caller)
     case (.timer(let path), .delete): try deleteTimer(path, head, &response, as: caller)
-    case (.transactions, .post): try transact(head, body, &response, as: caller)
+    case (.transactions, .post): return try transact(head, body, &response, as: caller)
     default: throw notAllowed(head, route)
     }
+    return true
   }
 
-  /// The same for a request that another node has forwarded.
+  /// The same for a request that another node has forwarded, which is told what was decided when that is certain.
   func write(
     _ head: borrowing RequestHead, _ body: RequestBody, _ response: inout ResponseWriter, as caller: Caller
   ) throws(APIError) {
     guard let route = Route(head.path) else {
       throw .problem(Problem(.noSuchRoute, "There is nothing at \"\(head.path.string)\"."))
     }
-    try write(route, head, body, &response, as: caller)
+    _ = try write(route, head, body, &response, as: caller, isDeciding: true)
   }
 
   /// Has a request answered by the node that decides changes.

@@ -96,14 +96,31 @@ extension LiveSession {
         holder: caller.holder), message.command.isWrite
     else { return false }
     mayHold = mayHold || message.command.mayHold
-    let number = forwarded.entries[index].number
+    send(message, index, to: cluster, on: loop)
+    return true
+  }
+
+  /// Has a command that has changed nothing here answered by the node that decides, which may be another one by now; those
+  /// that come wait for it.
+  func forward(_ bytes: Span<UInt8>, _ message: ClientMessage, on loop: isolated EventLoop) {
+    guard let cluster = service.cluster else { return }
+    forwarded.lastNumber += 1
+    // The pointer is used only for the copy.
+    let copy = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    forwarded.entries.insert(ForwardedQueue.Entry(number: forwarded.lastNumber, message: copy), at: 0)
+    send(message, 0, to: cluster, on: loop)
+  }
+
+  private func send(
+    _ message: ClientMessage, _ index: Int, to cluster: any ClusterNode, on loop: isolated EventLoop
+  ) {
+    let (bytes, number) = (forwarded.entries[index].message, forwarded.entries[index].number)
     forwarded.entries[index].stage = .underWay(id: message.id, command: message.command.name)
     let reference = SessionReference(self)
     let home = loop
     cluster.forward(ForwardedCommand(.message(bytes), from: caller)) { outcome in
       home.submit { loop in reference.session(on: loop)?.answered(number, outcome, on: loop) }
     }
-    return true
   }
 
   /// Lets the first command wait, if it needs what this node does not know yet: a subscription for the cursor from which

@@ -108,10 +108,13 @@ final class LiveSession: WebSocketHandler {
         if message.isSynced { try service.commands.checkDurability() }
         isSynced = message.isSynced
         mayHold = mayHold || message.command.mayHold
-        try execute(message.command, message.id, on: loop)
+        if !(try execute(message.command, message.id, on: loop)) { forward(bytes, message, on: loop) }
         isSynced = false
       } catch {
         isSynced = false
+        if message.command.isWrite, error.code.dependsOnState, service.cluster != nil {
+          return forward(bytes, message, on: loop)
+        }
         refuse(error, message.id, message.command.name, on: loop)
       }
     } catch {
@@ -164,16 +167,23 @@ final class LiveSession: WebSocketHandler {
     case .set(let value):
       guard let path = try? PropertyPath(bytes: path, limits: service.configuration.paths) else { return false }
       do throws(Problem) {
-        replyWritten(command.id, try service.commands.set(path, value, as: caller), on: loop)
+        let result = try service.commands.set(path, value, as: caller)
+        // It is read again as a whole, and then forwarded.
+        if result.outcome == .unchanged, service.cluster != nil { return false }
+        replyWritten(command.id, result, on: loop)
       } catch {
+        if error.code.dependsOnState, service.cluster != nil { return false }
         refuse(error, command.id, "set", on: loop)
       }
     }
     return true
   }
 
-  private func execute(_ command: ClientCommand, _ id: Int, on loop: isolated EventLoop) throws(Problem) {
+  /// - Returns: Whether it is answered. It is not where nothing was changed at a node of a cluster, as another one may
+  ///   have decided since.
+  private func execute(_ command: ClientCommand, _ id: Int, on loop: isolated EventLoop) throws(Problem) -> Bool {
     let commands = service.commands
+    let isDeciding = service.cluster == nil
     switch command {
     case .send(let request):
       try commands.send(request, as: caller)
@@ -193,11 +203,16 @@ final class LiveSession: WebSocketHandler {
       }
       replyOK(id, on: loop) { _ in }
     case .write(let request):
-      replyWritten(id, try commands.execute(request, as: caller), on: loop)
+      let result = try commands.execute(request, as: caller)
+      guard isDeciding || result.outcome != .unchanged else { return false }
+      replyWritten(id, result, on: loop)
     case .patch(let request):
-      replyWritten(id, try commands.patch(request, as: caller), on: loop)
+      let result = try commands.patch(request, as: caller)
+      guard isDeciding || result.outcome != .unchanged else { return false }
+      replyWritten(id, result, on: loop)
     case .transact(let requests):
       let result = try commands.execute(requests, as: caller)
+      guard isDeciding || result.results.contains(where: { $0.outcome != .unchanged }) else { return false }
       reply(on: loop) { LiveReply.append(result, id, to: &$0) }
     case .get(let path, let watchers):
       let (found, revision) = try commands.read(bytes: path.bytes.span, as: caller)
@@ -211,6 +226,7 @@ final class LiveSession: WebSocketHandler {
     case .ping:
       replyOK(id, on: loop) { LiveReply.appendRevision(commands.revision, to: &$0) }
     }
+    return true
   }
 
   private func begin(_ subscription: CheckedSubscription, command: Int?, on loop: isolated EventLoop) {

@@ -78,6 +78,16 @@ struct Problem: Error {
     case notReached = "not_reached"
     case notLeading = "not_leading"
 
+    /// Whether a command is refused for what there is at the time, and not for what it is.
+    var dependsOnState: Bool {
+      switch self {
+      case .notFound, .noSuchTimer, .isComputed, .patchConflict, .formulaCycle, .formulaTooDeep, .preconditionFailed,
+        .storeFull, .tooManyComputed, .quotaExceeded:
+        true
+      default: false
+      }
+    }
+
     /// The HTTP status, also a member of the problem.
     var status: Int {
       switch self {

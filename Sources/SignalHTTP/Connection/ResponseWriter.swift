@@ -97,6 +97,12 @@ struct ResponseWriter {
 
   mutating func addCommonField(_ name: StaticString, _ value: StaticString) { addCommonField(name, ByteView(value)) }
 
+  /// Forgets what was written of the response, which began there in the output: it is answered otherwise.
+  mutating func takeBack(to begin: Int) {
+    output.removeSubrange(begin...)
+    (status, problemCode, head) = (0, "", nil)
+  }
+
   /// Ends the connection after this response.
   mutating func close() { keepsAlive = false }
 
