@@ -143,6 +143,10 @@ class Cluster:
                     urls = ", ".join(f"nats://{host}:{port}" for host, port in zip(addresses, routes))
                     file.write(f'cluster {{ name: faults, listen: "{host}:{routes[index]}", routes: [{urls}] }}\n')
             self.engines.append(Process(f"n{index}", self.log, on_machine(index, [nats, "-c", path])))
+        if self.network:
+            # All clients come from one address, which is none of a node's own.
+            names = ("requests", "bytes", "connections", "arrivals", "subscriptions")
+            settings = [*settings, *(part for name in names for part in (f"--limits-address-{name}", "0"))]
         self.ports = [8080 if self.network else free_port() for _ in range(nodes)]
         urls = ",".join(f"nats://{host}:{port}" for host, port in zip(addresses, self.engine_ports))
         self.nodes = [
