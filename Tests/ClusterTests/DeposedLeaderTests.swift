@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 import JSON
 import SignalCluster
-import SignalHTTP
 import SignalStore
 import TestSupport
 import Testing
+
+@testable import SignalHTTP
 
 /// A leader that does not know yet that another node decides.
 @Suite(.enabled(if: Engine.program != nil))
@@ -71,5 +72,14 @@ struct DeposedLeaderTests {
     let answer = try client.request("PUT", "/properties/k", fields: [("If-None-Match", "*")], body: "1")
     #expect(answer.status == 503)
     #expect(try client.request("GET", "/properties/k").text == "1")
+  }
+
+  @Test(arguments: [OperationResult.Outcome.unchanged, .replaced])
+  func `whether something has changed is known also where it is not told`(_ outcome: OperationResult.Outcome) {
+    let result = OperationResult(outcome: outcome, value: nil, revision: 3)
+    for action in [PropertyStore.Operation.Action.set(JSONText(1), always: false), .delete] {
+      let told = result.concealed(action)
+      #expect(told.outcome != .unchanged && told.isChange == (outcome != .unchanged))
+    }
   }
 }

@@ -216,7 +216,7 @@ extension PropertyStore.Operation.Action {
 extension OperationResult {
   /// The result for somebody who may not know what was there.
   func concealed(_ action: PropertyStore.Operation.Action) -> OperationResult {
-    if case .delete = action { return OperationResult(outcome: .deleted, value: nil, revision: revision) }
-    return OperationResult(outcome: .replaced, value: nil, revision: revision)
+    let outcome: Outcome = if case .delete = action { .deleted } else { .replaced }
+    return OperationResult(outcome: outcome, value: nil, revision: revision, isChange: isChange)
   }
 }

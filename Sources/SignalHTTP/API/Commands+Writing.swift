@@ -85,7 +85,7 @@ extension Commands {
       if isConditional { try checkReading(.get, path, current, as: caller) }
       if current == nil, deletes {
         let verdict = try judge(.delete, path, replacing: nil, isConditional: isConditional, as: caller)
-        if !verdict.sees { return OperationResult(outcome: .deleted, value: nil, revision: revision) }
+        if !verdict.sees { return OperationResult(outcome: .deleted, value: nil, revision: revision, isChange: false) }
       }
       if current == nil, reads || deletes { throw notFound(path, at: revision) }
       guard condition.holds(for: current, in: store.epoch), filter?.holds(forPath: path, current) ?? true else {

@@ -75,11 +75,10 @@ extension LiveAPI {
     text.append(literal: #"{"revision":""#)
     cursor(result.revision).write(to: &text)
     text.append(literal: #"","changed":"#)
-    let changed = result.results.count { $0.outcome != .unchanged }
-    text.appendJSON(changed)
+    text.appendJSON(result.results.count { $0.outcome != .unchanged })
     text.append(UInt8(ascii: "}"))
     response.end(text)
-    return changed > 0
+    return result.results.contains(where: \.isChange)
   }
 
   /// The subscription options that a URL can contain.

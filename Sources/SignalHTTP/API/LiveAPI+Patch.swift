@@ -31,7 +31,7 @@ extension LiveAPI {
     }
     if result.outcome == .created { response.field("Location", head.path.array) }
     response.endWithoutBody()
-    return result.outcome != .unchanged
+    return result.isChange
   }
 }
 

@@ -97,7 +97,7 @@ extension LiveAPI {
     }
     if result.outcome == .created { response.field("Location", head.path.array) }
     response.endWithoutBody()
-    return result.outcome != .unchanged
+    return result.isChange
   }
 
   /// The action, and the size of the body.
@@ -126,9 +126,10 @@ extension LiveAPI {
     return type[0..<end].trimmed.equalsIgnoringCase("application/cel")
   }
 
+  /// - Returns: Whether something was changed.
   func deleteProperty(
     _ encoded: ByteView, _ head: borrowing RequestHead, _ response: inout ResponseWriter, as caller: Caller
-  ) throws(APIError) {
+  ) throws(APIError) -> Bool {
     let query = try Query(head, ["if", "sync"])
     let path = try propertyPath(encoded)
     let isSynced = try isSynced(query)
@@ -138,6 +139,7 @@ extension LiveAPI {
     response.begin(.noContent)
     appendRevision(result.revision, &response)
     response.endWithoutBody()
+    return result.isChange
   }
 
   /// The conditions of a write.

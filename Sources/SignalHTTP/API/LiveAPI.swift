@@ -260,7 +260,7 @@ final class LiveAPI: RequestHandler {
     switch (route, head.knownMethod) {
     case (.property(let path), .put): return try putProperty(path, head, body, &response, as: caller)
     case (.property(let path), .patch): return try patchProperty(path, head, body, &response, as: caller)
-    case (.property(let path), .delete): try deleteProperty(path, head, &response, as: caller)
+    case (.property(let path), .delete): return try deleteProperty(path, head, &response, as: caller)
     case (.signal(let path), .post): try sendSignal(path, head, body, &response, as: caller)
     case (.timer(let path), .put): try putTimer(path, head, body, &response, as: caller)
     case (.timer(let path), .delete): try deleteTimer(path, head, &response, as: caller)

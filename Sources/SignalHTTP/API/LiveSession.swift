@@ -169,7 +169,7 @@ final class LiveSession: WebSocketHandler {
       do throws(Problem) {
         let result = try service.commands.set(path, value, as: caller)
         // It is read again as a whole, and then forwarded.
-        if result.outcome == .unchanged, service.cluster != nil { return false }
+        if !result.isChange, service.cluster != nil { return false }
         replyWritten(command.id, result, on: loop)
       } catch {
         if error.code.dependsOnState, service.cluster != nil { return false }
@@ -204,15 +204,15 @@ final class LiveSession: WebSocketHandler {
       replyOK(id, on: loop) { _ in }
     case .write(let request):
       let result = try commands.execute(request, as: caller)
-      guard isDeciding || result.outcome != .unchanged else { return false }
+      guard isDeciding || result.isChange else { return false }
       replyWritten(id, result, on: loop)
     case .patch(let request):
       let result = try commands.patch(request, as: caller)
-      guard isDeciding || result.outcome != .unchanged else { return false }
+      guard isDeciding || result.isChange else { return false }
       replyWritten(id, result, on: loop)
     case .transact(let requests):
       let result = try commands.execute(requests, as: caller)
-      guard isDeciding || result.results.contains(where: { $0.outcome != .unchanged }) else { return false }
+      guard isDeciding || result.results.contains(where: \.isChange) else { return false }
       reply(on: loop) { LiveReply.append(result, id, to: &$0) }
     case .get(let path, let watchers):
       let (found, revision) = try commands.read(bytes: path.bytes.span, as: caller)

@@ -105,10 +105,15 @@ public struct OperationResult: Sendable, Equatable {
   /// The revision of the store after the operation.
   public let revision: Revision
 
-  package init(outcome: Outcome, value: StoredValue?, revision: Revision) {
+  /// Whether the property was changed, also where ``outcome`` must not tell.
+  package let isChange: Bool
+
+  /// - Parameter isChange: With nil as the outcome says.
+  package init(outcome: Outcome, value: StoredValue?, revision: Revision, isChange: Bool? = nil) {
     self.outcome = outcome
     self.value = value
     self.revision = revision
+    self.isChange = isChange ?? (outcome != .unchanged)
   }
 }
 
