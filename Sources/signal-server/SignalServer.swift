@@ -32,6 +32,11 @@ struct SignalServer: AsyncParsableCommand {
 
   /// Ends the process with a status of ``ExitStatus`` whatever happens: an error that leaves `main` prints a trace.
   static func main() async {
+    // Swift reads them there. Without any a server would start, by none of the settings that were given.
+    guard !CommandLine.arguments.isEmpty else {
+      Terminal.complain("the arguments cannot be read: /proc is not mounted")
+      ExitStatus.system.end()
+    }
     await run(Array(CommandLine.arguments.dropFirst())).end()
   }
 

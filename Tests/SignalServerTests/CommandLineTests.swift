@@ -5,6 +5,16 @@ import Testing
 
 @Suite("The command line as a process")
 struct CommandLineTests {
+  @Test(.enabled(if: Shell.succeeds("unshare", ["-rm", "true"])))
+  func `where the arguments cannot be read nothing is started`() throws {
+    let script = #"mount -t tmpfs none /proc && exec "$0" serve --port 0"#
+    let run = try Program(["-rm", "sh", "-c", script, Program.executable.path], executable: "/usr/bin/unshare").end()
+    #expect(
+      run
+        == Program.Run(
+          status: 71, output: "", errors: "signal-server: the arguments cannot be read: /proc is not mounted\n"))
+  }
+
   @Test func `the client verbs do what they say`() throws {
     let server = try RunningServer()
     let set = try server.run("set", "kitchen/temperature", "21.50")
