@@ -36,6 +36,13 @@ struct ForwardedQueue {
   var lastNumber: UInt64 = 0
   /// Whether nothing is read until there is room.
   var hasPaused = false
+
+  /// Numbers a message, of which nothing has been done.
+  mutating func entry(of message: Span<UInt8>) -> Entry {
+    lastNumber += 1
+    // The pointer is used only for the copy.
+    return Entry(number: lastNumber, message: unsafe message.withUnsafeBufferPointer { unsafe Array($0) })
+  }
 }
 
 extension LiveSession {
@@ -47,10 +54,7 @@ extension LiveSession {
 
   /// Executes a message in its turn.
   func queue(_ message: Span<UInt8>, on loop: isolated EventLoop) {
-    forwarded.lastNumber += 1
-    // The pointer is used only for the copy.
-    let copy = unsafe message.withUnsafeBufferPointer { unsafe Array($0) }
-    forwarded.entries.append(ForwardedQueue.Entry(number: forwarded.lastNumber, message: copy))
+    forwarded.entries.append(forwarded.entry(of: message))
     proceedWithQueue(on: loop)
     if forwarded.entries.count >= ForwardedQueue.limit, !forwarded.hasPaused { forwarded.hasPaused = socket.pause() }
   }
@@ -104,10 +108,7 @@ extension LiveSession {
   /// that come wait for it.
   func forward(_ bytes: Span<UInt8>, _ message: ClientMessage, on loop: isolated EventLoop) {
     guard let cluster = service.cluster else { return }
-    forwarded.lastNumber += 1
-    // The pointer is used only for the copy.
-    let copy = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
-    forwarded.entries.insert(ForwardedQueue.Entry(number: forwarded.lastNumber, message: copy), at: 0)
+    forwarded.entries.insert(forwarded.entry(of: bytes), at: 0)
     send(message, 0, to: cluster, on: loop)
   }
 
