@@ -25,21 +25,40 @@ package struct LogRecord: Sendable {
   /// Where the entries begin; the end of the bytes when there are none.
   let bodyStart: Int
 
-  /// The lines of the entries, without their ends.
-  package var lines: some Sequence<ArraySlice<UInt8>> { bytes[bodyStart...].split(separator: UInt8(ascii: "\n")) }
-
   /// How many entries there are, and how many of them take a revision.
-  package var counts: (entries: Int, revisions: Int) {
-    var counts = (entries: 0, revisions: 0)
-    for line in lines {
-      counts.entries += 1
-      if line.starts(with: Self.commitStart) { counts.revisions += 1 }
+  package let counts: (entries: Int, revisions: Int)
+
+  /// The lines of the entries, without their ends.
+  package var lines: Lines { Lines(rest: bytes[bodyStart...]) }
+
+  package struct Lines: Sequence, IteratorProtocol {
+    fileprivate var rest: ArraySlice<UInt8>
+
+    package mutating func next() -> ArraySlice<UInt8>? {
+      guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+      defer { rest = rest[(end + 1)...] }
+      return rest[..<end]
     }
-    return counts
   }
 
-  /// How the entry of a commit begins, and no other.
-  package static let commitStart = Array(#"{"c":"#.utf8)
+  /// Counts the lines behind an offset; nil when the last has no end, or one is empty.
+  private static func counts(of bytes: Span<UInt8>, from start: Int) -> (entries: Int, revisions: Int)? {
+    var counts = (entries: 0, revisions: 0)
+    var lineStart = start
+    for index in start..<bytes.count where bytes[index] == UInt8(ascii: "\n") {
+      if index == lineStart { return nil }
+      counts.entries += 1
+      if isCommit(bytes.extracting(lineStart..<index)) { counts.revisions += 1 }
+      lineStart = index + 1
+    }
+    return lineStart == bytes.count ? counts : nil
+  }
+
+  /// Whether a line is the entry of a commit, which begins like no other: `{"c":`.
+  private static func isCommit(_ line: Span<UInt8>) -> Bool {
+    line.count >= 5 && line[0] == UInt8(ascii: "{") && line[1] == UInt8(ascii: "\"") && line[2] == UInt8(ascii: "c")
+      && line[3] == UInt8(ascii: "\"") && line[4] == UInt8(ascii: ":")
+  }
 }
 
 /// The head of entries that the leader of a term has appended.
@@ -115,6 +134,10 @@ extension LogRecord {
     self.head = .batch(head)
     bodyStart = bytes.count
     bytes.append(contentsOf: lines)
+    guard let counts = Self.counts(of: bytes.span, from: bodyStart) else {
+      preconditionFailure("Entries are lines that end.")
+    }
+    self.counts = counts
     self.bytes = bytes
   }
 
@@ -130,7 +153,7 @@ extension LogRecord {
     bytes.append(literal: "\"")
     Self.end(head.previous, &bytes)
     self.head = .claim(head)
-    bodyStart = bytes.count
+    (bodyStart, counts) = (bytes.count, (0, 0))
     self.bytes = bytes
   }
 
@@ -143,7 +166,7 @@ extension LogRecord {
     bytes.appendJSON(head.after)
     Self.end(head.proof, &bytes)
     self.head = .fence(head)
-    bodyStart = bytes.count
+    (bodyStart, counts) = (bytes.count, (0, 0))
     self.bytes = bytes
   }
 
@@ -215,6 +238,8 @@ extension LogRecord {
     default: throw .malformed
     }
     bodyStart = min(end + 1, bytes.count)
+    guard let counts = Self.counts(of: bytes.span, from: bodyStart) else { throw .malformed }
+    self.counts = counts
     self.bytes = bytes
   }
 

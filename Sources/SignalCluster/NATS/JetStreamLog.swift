@@ -32,6 +32,8 @@ package protocol ClusterLogOwner: AnyObject {
   func appended(_ answer: AppendAnswer, tag: UInt64, on loop: isolated EventLoop)
   func read(_ answer: ReadAnswer, tag: UInt64, on loop: isolated EventLoop)
   func received(_ record: [UInt8], sequence: UInt64, on loop: isolated EventLoop)
+  /// The engine has chosen who leads the stream; what was appended before may be lost.
+  func streamLeaderElected(on loop: isolated EventLoop)
   func received(_ beat: Beat, on loop: isolated EventLoop)
   func received(_ message: [UInt8], isReply: Bool, on loop: isolated EventLoop)
 }
@@ -75,6 +77,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   private(set) var snapshots: JetStreamSnapshots!
   private var client: NATSClient!
   private var live: UInt64 = 0
+  private var elections: UInt64 = 0
   private var beats: UInt64 = 0
   private var demand: UInt64 = 0
   private var requests: UInt64 = 0
@@ -97,6 +100,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
     client = NATSClient(nats, owner: self)
     snapshots = JetStreamSnapshots(stream, client, inbox: inbox)
     _ = client.subscribe(inbox + ".*")
+    elections = client.subscribe(stream.elections)
     beats = client.subscribe(stream.beats)
     demand = client.subscribe(stream.demand)
     requests = client.subscribe(stream.requests(to: node))
@@ -140,7 +144,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
 
   /// The stream has been described, or made.
   private func described(_ payload: [UInt8], on loop: isolated EventLoop) {
-    guard !isOpen, let tree = LogRecord.tree(of: payload[...]) else { return }
+    guard let tree = LogRecord.tree(of: payload[...]) else { return }
     if let error = tree.member("error", of: tree.root) {
       let code = tree.member("err_code", of: error).flatMap { tree.uint64($0) }
       let text = tree.member("description", of: error).flatMap { tree.string($0) } ?? "an error"
@@ -209,6 +213,9 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
       if let sequence = message.number("Nats-Sequence") {
         owner?.received(message.payload, sequence: sequence, on: loop)
       }
+    case elections:
+      retryOpening(on: loop)
+      owner?.streamLeaderElected(on: loop)
     case beats: if let beat = Beat(message.payload) { owner?.received(beat, on: loop) }
     case demand: if let told = DemandMessage(message.payload) { owner?.received(told, on: loop) }
     case requests: owner?.received(message.payload, isReply: false, on: loop)
@@ -220,6 +227,8 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   private func answered(_ message: NATSMessage, on loop: isolated EventLoop) {
     let token = String(decoding: message.subject.dropFirst(inbox.utf8.count + 1), as: UTF8.self)
     if token == "info" {
+      // It may have been asked for more than once.
+      if isOpen { return }
       // Without an answer of the engine's own: it has no JetStream, or none that can answer now.
       if message.status != nil {
         owner?.closed("the engine has no JetStream for this account, or is not ready", on: loop)

@@ -21,6 +21,18 @@ struct MessageReader {
     member(name).flatMap { tree.uint64($0) }.flatMap { $0 < Self.numberLimit ? $0 : nil }
   }
 
+  /// An array of numbers.
+  func numbers(_ name: String) -> [UInt64]? {
+    guard let node = member(name), tree.kind(of: node) == .array else { return nil }
+    var numbers: [UInt64] = []
+    numbers.reserveCapacity(tree.count(of: node))
+    for element in tree.elements(of: node) {
+      guard let number = tree.uint64(element), number < Self.numberLimit else { return nil }
+      numbers.append(number)
+    }
+    return numbers
+  }
+
   func text(_ name: String) -> String? { member(name).flatMap { tree.string($0) } }
 
   func flag(_ name: String) -> Bool? { member(name).flatMap { tree.bool($0) } }

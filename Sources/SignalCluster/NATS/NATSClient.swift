@@ -18,7 +18,7 @@ package struct NATSConfiguration: Sendable {
   package var greeting = Duration.seconds(1)
   /// Silence after which a server counts as gone, in milliseconds; it is asked for a sign of life at half of it.
   package var silence: UInt64 = 4000
-  /// Between two attempts to connect, in milliseconds.
+  /// Before another attempt to connect where one has failed, in milliseconds.
   package var pause: UInt64 = 250
 
   package init(
@@ -117,7 +117,8 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
   private func lost(_ reason: String, at now: UInt64, on loop: isolated EventLoop) {
     link = nil
     output = []
-    retry = now + configuration.pause
+    // Others may be there still; where there is only one, it is probably not back yet.
+    retry = isConnected && configuration.servers.count > 1 ? now : now + configuration.pause
     isConnected = false
     owner?.disconnected(reason, on: loop)
   }

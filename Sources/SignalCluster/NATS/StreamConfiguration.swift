@@ -20,6 +20,8 @@ package struct StreamConfiguration: Sendable, Equatable {
   var subject: String { "signal.\(cluster).log" }
   /// Where each record is sent when it is stored.
   var live: String { "signal.\(cluster).out" }
+  /// Where the engine tells that it has chosen a leader of the stream.
+  var elections: String { "$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.\(name)" }
   var beats: String { "signal.\(cluster).beat" }
   /// The stream of snapshots, and its subjects.
   var snapshotName: String { "SIGNAL_\(cluster)_SNAP" }

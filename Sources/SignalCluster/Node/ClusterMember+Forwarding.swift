@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-internal import JSON
 package import SignalHTTP
 internal import SignalStore
 internal import Synchronization
@@ -33,14 +32,19 @@ extension ClusterMember {
     }
     if !isBarrierOpen, !barrierAnswers.isEmpty { openBarrier(at: now, on: loop) }
     forwarding.expire(at: now)
-    if isLeading {
-      for message in forwarding.messages(term: machine.position.term, at: now) { serve(message[...], on: loop) }
-    } else if leaderHeard, isOpen, now < lastLeaderBeat + 2 * configuration.times.takeover {
-      let leader = machine.position.leader
-      for message in forwarding.messages(term: machine.position.term, at: now) {
-        log.request(message, to: leader, isReply: false, on: loop)
+    guard canForward(at: now) else { return }
+    for message in forwarding.messages(term: machine.position.term, at: now) {
+      if isLeading {
+        serve(message[...], on: loop)
+      } else {
+        log.request(message, to: machine.position.leader, isReply: false, on: loop)
       }
     }
+  }
+
+  /// Whether there is somebody who decides, to be reached from here.
+  func canForward(at now: UInt64) -> Bool {
+    isLeading || leaderHeard && isOpen && now < lastLeaderBeat + 2 * configuration.times.takeover
   }
 
   /// Asks for everything that was written before, for all who wait; those who come later wait for the next time.
@@ -66,96 +70,79 @@ extension ClusterMember {
   }
 
   package func received(_ message: [UInt8], isReply: Bool, on loop: isolated EventLoop) {
-    if isReply { takeReply(message[...], on: loop) } else { serve(message[...], on: loop) }
+    if isReply { takeReply(message[...]) } else { serve(message[...], on: loop) }
   }
 
-  /// Executes a command of another node, or of this one, if this node leads the term that it is for.
+  /// A command that has been executed, and what its answer is about.
+  private struct Executed {
+    let command: CommandName
+    let answer: ForwardedAnswer
+    /// How many entries there are since this node leads, and whether the command has made one of them.
+    let entries: UInt64
+    let isRecorded: Bool
+  }
+
+  /// Executes commands of another node, or of this one, if this node leads the term that they are for.
   private func serve(_ message: ArraySlice<UInt8>, on loop: isolated EventLoop) {
-    guard let head = MessageHead(message), isLeading, head.term == machine.position.term,
+    guard let message = CommandMessage(message), isLeading, message.term == machine.position.term,
       let executor = shared.withLock({ $0.executor })
     else { return }
-    switch serving.take(from: head.from, head.number, base: head.base, answered: head.answered) {
-    case .ignore: return
-    case .answer(let answer): if let answer { send(answer, to: head.from, on: loop) }
-    case .execute:
-      guard let command = ForwardedCommand(message[head.end...]) else { return }
-      if command.isBarrier { return barriers.append((head, ForwardedAnswer(message: []))) }
-      let home = loop
-      let operation = "\(head.from).\(head.number)"
-      executor.execute(command, around: { [sink] in sink.executing(operation, $0) }) { [self] answer in
-        // What it has done is in the log when so many entries are.
-        let (entries, isRecorded) = (sink.count, sink.hasRecorded)
-        home.submit { [self] loop in
-          if isRecorded { return answered(head, answer, entries: leadBase + entries, on: loop) }
-          // It has judged by a state that may be old: another node may have decided since.
-          guard isLeading, head.term == machine.position.term else { return }
-          barriers.append((head, answer))
-          proposeBarriers(at: loop.milliseconds, on: loop)
+    var commands: [(CommandName, ForwardedCommand)] = []
+    let new = serving.take(message)
+    for (place, bytes) in zip(new.indices, new) {
+      guard let command = ForwardedCommand(bytes) else { continue }
+      let name = CommandName(from: message.from, number: message.first + UInt64(place))
+      if command.isBarrier {
+        barriers.append((name, ForwardedAnswer(message: [])))
+      } else {
+        commands.append((name, command))
+      }
+    }
+    if commands.isEmpty { return }
+    let (home, term, taken) = (loop, message.term, commands)
+    executor.execute { [self, sink] execute in
+      let executed = taken.map { name, command in
+        sink.executing(name.operation) {
+          let answer = execute(command)
+          return Executed(command: name, answer: answer, entries: sink.count, isRecorded: sink.hasRecorded)
         }
+      }
+      home.submit { [self] loop in take(executed, term: term, on: loop) }
+    }
+  }
+
+  /// Answers commands that have been executed: what they have done is in the log when so many entries are; those that have
+  /// done nothing have been judged by a state that may be old, as another node may have decided since.
+  private func take(_ executed: [Executed], term: UInt64, on loop: isolated EventLoop) {
+    guard isLeading, term == machine.position.term else { return }
+    for each in executed {
+      if each.isRecorded {
+        serving.answered(each.command, each.answer.bytes, entries: leadBase + each.entries)
+      } else {
+        barriers.append((each.command, each.answer))
+      }
+    }
+    proposeBarriers(at: loop.milliseconds, on: loop)
+  }
+
+  /// Sends the answers that there are.
+  func sendAnswers(on loop: isolated EventLoop) {
+    for (name, message) in serving.takeMessages(term: machine.position.term) {
+      if name == forwarding.name {
+        takeReply(message[...])
+      } else if let point = name.lastIndex(of: ".") {
+        log.request(message, to: String(name[..<point]), isReply: true, on: loop)
       }
     }
   }
 
-  /// Answers a command.
-  ///
-  /// - Parameter entries: How many entries of the log have to be applied for the answer to hold.
-  func answered(
-    _ head: MessageHead, _ answer: ForwardedAnswer, entries: UInt64, on loop: isolated EventLoop
-  ) {
-    guard isLeading, head.term == machine.position.term else { return }
-    var text: [UInt8] = []
-    text.append(literal: #"{"term":"#)
-    text.appendJSON(head.term)
-    text.append(literal: #","n":"#)
-    text.appendJSON(head.number)
-    text.append(literal: #","from":"#)
-    text.appendJSON(head.from)
-    text.append(literal: #","entries":"#)
-    text.appendJSON(entries)
-    text.append(literal: "}\n")
-    text += answer.bytes
-    serving.answered(head.from, head.number, text)
-    send(text, to: head.from, on: loop)
-  }
-
-  /// Sends an answer to a process of a node, which may be this one.
-  private func send(_ answer: [UInt8], to name: String, on loop: isolated EventLoop) {
-    if name == forwarding.name { return takeReply(answer[...], on: loop) }
-    guard let point = name.lastIndex(of: ".") else { return }
-    log.request(answer, to: String(name[..<point]), isReply: true, on: loop)
-  }
-
-  private func takeReply(_ message: ArraySlice<UInt8>, on loop: isolated EventLoop) {
-    guard let head = MessageHead(message), head.term == machine.position.term, head.from == forwarding.name,
-      let answer = ForwardedAnswer(message[head.end...])
+  private func takeReply(_ message: ArraySlice<UInt8>) {
+    guard let message = AnswerMessage(message), message.term == machine.position.term,
+      message.from == forwarding.name
     else { return }
-    forwarding.promised(head.number, answer, entries: head.entries)
+    for each in message.answers {
+      if let answer = ForwardedAnswer(each.bytes) { forwarding.promised(each.number, answer, entries: each.entries) }
+    }
     forwarding.answer(entries: appliedEntries)
-  }
-}
-
-/// The first line of a message between nodes.
-struct MessageHead {
-  let term: UInt64
-  let from: String
-  let number: UInt64
-  let base: UInt64
-  let answered: UInt64
-  let entries: UInt64
-  /// Where the content begins.
-  let end: Int
-
-  /// Reads it; nil when it is none.
-  init?(_ message: ArraySlice<UInt8>) {
-    guard let line = message.firstIndex(of: UInt8(ascii: "\n")), let reader = MessageReader(message[..<line]),
-      let term = reader.number("term"), let number = reader.number("n"), let from = reader.text("from")
-    else { return nil }
-    self.term = term
-    self.number = number
-    self.from = from
-    base = reader.number("base") ?? 1
-    answered = reader.number("answered") ?? 0
-    entries = reader.number("entries") ?? 0
-    end = line + 1
   }
 }

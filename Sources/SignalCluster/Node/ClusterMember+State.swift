@@ -263,8 +263,8 @@ extension ClusterMember {
     store.announce(through: store.lastAnnounced + UInt64(count))
     sink.announced(store.lastAnnounced)
     if !proposedBarriers.isEmpty {
-      for (head, answer) in proposedBarriers.removeFirst() {
-        answered(head, answer, entries: applied, on: loop)
+      for (command, answer) in proposedBarriers.removeFirst() {
+        serving.answered(command, answer.bytes, entries: applied)
       }
     }
     forwarding.answer(entries: appliedEntries)

@@ -54,8 +54,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var proposalTimes: [ContinuousClock.Instant] = []
   /// Who waits, while this node leads, for a record that was proposed after they have asked, and what they are answered then;
   /// and those who wait for each of the records in flight.
-  var barriers: [(MessageHead, ForwardedAnswer)] = []
-  var proposedBarriers: [[(MessageHead, ForwardedAnswer)]] = []
+  var barriers: [(CommandName, ForwardedAnswer)] = []
+  var proposedBarriers: [[(CommandName, ForwardedAnswer)]] = []
   /// Clients of this node that wait for a barrier, and whether one is under way, for those who came before it.
   var barrierAnswers: [@Sendable (ForwardedOutcome) -> Void] = []
   var isBarrierOpen = false
@@ -97,6 +97,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   /// What has been told to others.
   var toldWatchers: Watchers?
   var retryOpening: UInt64 = 0
+  /// After which the engine is asked again for the stream, in milliseconds: a question is lost while it elects a leader.
+  private static let openingPause: UInt64 = 250
   var isEnding = false
   /// Until when it tries to let another node lead; nil while it does not.
   var stepDownEnd: UInt64?
@@ -200,6 +202,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       giveUp(at: now, on: loop)
       forward(at: now, on: loop)
       proposeBarriers(at: now, on: loop)
+      sendAnswers(on: loop)
       releaseGone(at: now)
       tendSnapshots(at: now, on: loop)
       tellDemand(at: now, on: loop)
@@ -207,14 +210,14 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     stepDownIfAsked(at: now, on: loop)
     endIfDone(at: now, on: loop)
     if !isOpen, now >= retryOpening {
-      retryOpening = now + 1000
+      retryOpening = now + Self.openingPause
       log.retryOpening(on: loop)
     }
     tell(at: now)
     let next = log.proceed(at: now, on: loop)
     return min(
       next, isLeading && isOpen ? presence.nextLook : .max, isOpen ? snapshots.deadline : .max, demand.deadline,
-      machine.deadline, forwarding.deadline, isOpen ? .max : retryOpening,
+      machine.deadline, forwarding.deadline(canSend: canForward(at: now)), isOpen ? .max : retryOpening,
       isEnding || stepDownEnd != nil ? now + 20 : .max)
   }
 
@@ -316,6 +319,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     // What others have said meanwhile was not heard.
     presence.begin(at: loop.milliseconds)
     demand.begin(at: loop.milliseconds)
+    forwarding.sendAgain()
+    serving.sendAgain()
     self.maxRecordBytes = maxRecordBytes
     observer(.engineConnected)
     let now = loop.milliseconds
@@ -360,6 +365,11 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   package func received(_ record: [UInt8], sequence: UInt64, on loop: isolated EventLoop) {
     guard isStarted else { return }
     machine.received(sequence, record, at: loop.milliseconds)
+    perform(at: loop.milliseconds, on: loop)
+  }
+
+  package func streamLeaderElected(on loop: isolated EventLoop) {
+    machine.streamLeaderElected(at: loop.milliseconds)
     perform(at: loop.milliseconds, on: loop)
   }
 
@@ -417,7 +427,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       status.staleRecords = machine.counts.stale
       status.gaps = machine.counts.gaps
       status.takeovers = machine.counts.takeovers
-      status.openCommands = forwarding.open.count
+      status.openCommands = forwarding.count
       status.hasDiverged = role == .diverged
       status.revision = machine.position.revision
       status.clockSkew = role == .leading ? 0 : clockDifference

@@ -149,15 +149,16 @@ final class ClusterSink: RecordSink {
   var hasRecorded: Bool { queue.withLock { $0.executed != nil } }
 
   /// Marks the records that `body` makes on this thread as those of an operation.
-  func executing(_ operation: String, _ body: () -> Void) {
+  func executing<Result>(_ operation: String, _ body: () -> Result) -> Result {
     queue.withLock { $0.executing = (pthread_self(), operation) }
-    body()
+    let result = body()
     let isAwaited = queue.withLock { queue in
       defer { (queue.executing, queue.executed) = (nil, nil) }
       // What had to wait for the end can be taken now.
       return queue.executed != nil && queue.isAwaited
     }
     if isAwaited { wake() }
+    return result
   }
 
   /// The approximate size of a record in bytes.

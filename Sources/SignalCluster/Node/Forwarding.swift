@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-internal import JSON
 internal import SignalHTTP
 
 /// Commands of this node's clients on their way to the node that decides.
@@ -11,12 +10,12 @@ internal import SignalHTTP
 struct Forwarding {
   /// A command that is open.
   struct Command {
-    var number: UInt64
     let bytes: [UInt8]
     let answer: @Sendable (ForwardedOutcome) -> Void
     /// When it is given up.
     let end: UInt64
-    var lastSent: UInt64 = 0
+    /// When it was sent last to the present leader; nil when it was not.
+    var lastSent: UInt64?
     /// Whether any leader may have got it.
     var wasSent = false
     /// The answer, and up to where the log has to be applied for it to hold.
@@ -27,17 +26,37 @@ struct Forwarding {
 
   /// The name of this process, as operations in the log name it.
   let name: String
-  private(set) var open: [Command] = []
-  private var lastNumber: UInt64 = 0
+  private let prefix: String
+  /// Those that are open, by number.
+  private var open = NumberedQueue<Command>()
+  private var openBytes = 0
   /// The first number that the leader of the present term gets.
   private(set) var base: UInt64 = 1
+  /// The first that was not sent to it.
+  private var firstUnsent: UInt64 = 1
+  /// Nothing has to be sent again before, and nothing expires before; both may be too early.
+  private var nextRepetition = UInt64.max
+  private var nextEnd = UInt64.max
+  /// Those that have been promised an answer, of which none holds with fewer entries.
+  private var promises = 0
+  private var leastPromised = UInt64.max
 
-  /// Commands that may be open; more are refused.
+  /// Commands that may be open, and their bytes; more are refused.
   static let limit = 16_384
+  static let byteLimit = 64 << 20
+  /// Commands of one message, which the other side executes in one piece, and their bytes.
+  static let batch = 64
+  static let batchBytes = 64 << 10
   /// After which a command is sent again, in milliseconds.
   static let repetition: UInt64 = 500
 
-  init(name: String) { self.name = name }
+  init(name: String) {
+    self.name = name
+    prefix = name + "."
+  }
+
+  /// How many commands are open.
+  var count: Int { open.count }
 
   /// Adds a command, to be sent.
   ///
@@ -47,160 +66,154 @@ struct Forwarding {
     _ bytes: [UInt8], until end: UInt64, _ answer: @escaping @Sendable (ForwardedOutcome) -> Void
   ) -> Bool {
     // What never expires is not refused: there is at most one for each connection that somebody had.
-    guard open.count < Self.limit || end == .max else { return false }
-    lastNumber += 1
-    open.append(Command(number: lastNumber, bytes: bytes, answer: answer, end: end))
+    guard open.count < Self.limit && openBytes + bytes.count <= Self.byteLimit || end == .max else { return false }
+    open.append(Command(bytes: bytes, answer: answer, end: end))
+    openBytes += bytes.count
+    nextEnd = min(nextEnd, end)
     return true
   }
+
+  private mutating func remove(_ number: UInt64) {
+    guard let command = open[number] else { return }
+    openBytes -= command.bytes.count
+    promises -= command.promised == nil ? 0 : 1
+    open.remove(number)
+  }
+
+  // MARK: Sending
 
   /// The messages that have to be sent now.
   mutating func messages(term: UInt64, at now: UInt64) -> [[UInt8]] {
     var messages: [[UInt8]] = []
-    for index in open.indices where open[index].promised == nil && !open[index].isInLog {
-      guard !open[index].wasSent || now >= open[index].lastSent + Self.repetition else { continue }
-      open[index].wasSent = true
-      open[index].lastSent = now
-      messages.append(message(open[index], term: term))
-      if messages.count >= 256 { break }
+    if now >= nextRepetition {
+      nextRepetition = .max
+      append(open.first..<max(open.first, firstUnsent), to: &messages, term, now)
     }
+    append(max(open.first, firstUnsent)..<open.end, to: &messages, term, now)
+    firstUnsent = open.end
     return messages
   }
 
-  private func message(_ command: Command, term: UInt64) -> [UInt8] {
-    var text: [UInt8] = []
-    text.append(literal: #"{"term":"#)
-    text.appendJSON(term)
-    text.append(literal: #","from":"#)
-    text.appendJSON(name)
-    text.append(literal: #","n":"#)
-    text.appendJSON(command.number)
-    text.append(literal: #","base":"#)
-    text.appendJSON(base)
-    // Everything before the first that is open has been answered.
-    text.append(literal: #","answered":"#)
-    text.appendJSON((open.first?.number ?? 1) - 1)
-    text.append(literal: "}\n")
-    return text + command.bytes
+  /// Appends messages with those commands of a range that are due.
+  private mutating func append(_ range: Range<UInt64>, to messages: inout [[UInt8]], _ term: UInt64, _ now: UInt64) {
+    var batch: [[UInt8]] = []
+    var bytes = 0
+    for number in range {
+      // One that is in the log is sent again as well, where its answer has not come.
+      guard let command = open[number], command.promised == nil, isDue(command, at: now) else {
+        flush(&batch, before: number, to: &messages, term)
+        continue
+      }
+      if batch.count == Self.batch || bytes + command.bytes.count > Self.batchBytes {
+        flush(&batch, before: number, to: &messages, term)
+      }
+      bytes = batch.isEmpty ? 0 : bytes
+      batch.append(command.bytes)
+      bytes += command.bytes.count
+      open.update(number) { ($0.lastSent, $0.wasSent) = (now, true) }
+      nextRepetition = min(nextRepetition, now + Self.repetition)
+    }
+    flush(&batch, before: range.upperBound, to: &messages, term)
   }
+
+  /// Whether a command has to be sent now; otherwise it is noted when.
+  private mutating func isDue(_ command: Command, at now: UInt64) -> Bool {
+    guard let sent = command.lastSent, now < sent + Self.repetition else { return true }
+    nextRepetition = min(nextRepetition, sent + Self.repetition)
+    return false
+  }
+
+  private func flush(_ batch: inout [[UInt8]], before end: UInt64, to messages: inout [[UInt8]], _ term: UInt64) {
+    if batch.isEmpty { return }
+    messages.append(
+      // Everything before the first that is open has been answered.
+      CommandMessage.bytes(
+        term: term, from: name, first: end - UInt64(batch.count), base: base, answered: open.first - 1, commands: batch)
+    )
+    batch.removeAll()
+  }
+
+  /// What was sent may not have arrived: all that is open is sent again as soon as possible.
+  mutating func sendAgain() {
+    for number in open.range { open.update(number) { $0.lastSent = nil } }
+    firstUnsent = open.first
+  }
+
+  // MARK: Answers
 
   /// The leader has answered.
   mutating func promised(_ number: UInt64, _ answer: ForwardedAnswer, entries: UInt64) {
-    guard let index = index(of: number), open[index].promised == nil else { return }
-    open[index].promised = (answer, entries)
+    guard let command = open[number], command.promised == nil else { return }
+    open.update(number) { $0.promised = (answer, entries) }
+    promises += 1
+    leastPromised = min(leastPromised, entries)
   }
 
   /// An operation of this process is in the log.
   mutating func isInLog(_ operation: String) {
-    guard operation.hasPrefix(name + "."), let number = UInt64(operation.dropFirst(name.utf8.count + 1)),
-      let index = index(of: number)
-    else { return }
-    open[index].isInLog = true
-  }
-
-  private func index(of number: UInt64) -> Int? {
-    // Numbers grow, and mostly without a hole.
-    guard let first = open.first?.number, number >= first else { return nil }
-    let guess = Int(clamping: number - first)
-    if guess < open.count, open[guess].number == number { return guess }
-    return open.firstIndex { $0.number == number }
+    guard operation.hasPrefix(prefix), let number = UInt64(operation.dropFirst(prefix.utf8.count)) else { return }
+    open.update(number) { $0.isInLog = true }
   }
 
   /// Answers what the log has reached.
   mutating func answer(entries: UInt64) {
-    while let first = open.first, let promised = first.promised, promised.entries <= entries {
-      open.removeFirst()
-      first.answer(.answered(promised.answer))
+    guard leastPromised <= entries else { return }
+    leastPromised = .max
+    var left = promises
+    for number in open.range where left > 0 {
+      guard let command = open[number], let promised = command.promised else { continue }
+      left -= 1
+      guard promised.entries <= entries else {
+        leastPromised = min(leastPromised, promised.entries)
+        continue
+      }
+      remove(number)
+      command.answer(.answered(promised.answer))
     }
-    // Answers of others may hold already, too.
-    guard open.contains(where: { $0.promised.map { $0.entries <= entries } ?? false }) else { return }
-    let done = open.filter { $0.promised.map { $0.entries <= entries } ?? false }
-    open.removeAll { $0.promised.map { $0.entries <= entries } ?? false }
-    for command in done { if let promised = command.promised { command.answer(.answered(promised.answer)) } }
   }
 
   /// A new leader: what is in the log has been executed, by one who cannot tell any more what the answer was; all else is
   /// open again, under new numbers.
   mutating func begin() {
-    var rest: [Command] = []
-    base = lastNumber + 1
-    for var command in open {
+    let old = open
+    base = old.end
+    open = NumberedQueue(from: base)
+    (firstUnsent, nextRepetition, openBytes) = (base, .max, 0)
+    (promises, leastPromised) = (0, .max)
+    for number in old.range {
+      guard var command = old[number] else { continue }
       if command.isInLog {
         command.answer(command.promised.map { .answered($0.answer) } ?? .unknown)
         continue
       }
-      lastNumber += 1
-      command.number = lastNumber
-      command.promised = nil
-      command.wasSent = false
-      rest.append(command)
+      (command.promised, command.lastSent) = (nil, nil)
+      open.append(command)
+      openBytes += command.bytes.count
     }
-    open = rest
   }
 
   /// The leader does not lead any more, and what it has promised may not come; what is in the log already has been
   /// executed, and until another one leads, more of it may come.
-  mutating func doubt() { for index in open.indices { open[index].promised = nil } }
+  mutating func doubt() {
+    for number in open.range { open.update(number) { $0.promised = nil } }
+    (promises, leastPromised, nextRepetition) = (0, .max, 0)
+  }
 
   /// Gives up what has been open for too long.
   mutating func expire(at now: UInt64) {
-    guard open.contains(where: { now >= $0.end }) else { return }
-    let over = open.filter { now >= $0.end }
-    open.removeAll { now >= $0.end }
-    for command in over { command.answer(command.wasSent ? .unknown : .noLeader) }
-  }
-
-  /// When something has to be done next.
-  var deadline: UInt64 {
-    open.reduce(.max) { earliest, command in
-      let next = command.promised == nil && command.wasSent ? command.lastSent + Self.repetition : .max
-      return min(earliest, command.end, next)
+    guard now >= nextEnd else { return }
+    nextEnd = .max
+    for number in open.range {
+      guard let command = open[number] else { continue }
+      guard now >= command.end else {
+        nextEnd = min(nextEnd, command.end)
+        continue
+      }
+      remove(number)
+      command.answer(command.wasSent ? .unknown : .noLeader)
     }
   }
-}
 
-/// Commands of other nodes that this one executes as the leader of a term.
-struct Serving {
-  /// One process of another node.
-  private struct Client {
-    /// The number that is executed next.
-    var next: UInt64
-    /// The answers since the last that is known to have come, by number.
-    var answers: [UInt64: [UInt8]] = [:]
-  }
-
-  /// What is to be done with a command.
-  enum Verdict: Equatable {
-    case execute
-    /// It has been executed: the answer again, if there is one already.
-    case answer([UInt8]?)
-    /// Those before it have not come, or it is for another term.
-    case ignore
-  }
-
-  private var clients: [String: Client] = [:]
-
-  /// Processes of nodes that are remembered in one term.
-  private static let limit = 4096
-
-  /// Judges a command that has come.
-  mutating func take(from name: String, _ number: UInt64, base: UInt64, answered: UInt64) -> Verdict {
-    if clients[name] == nil {
-      guard clients.count < Self.limit else { return .ignore }
-      clients[name] = Client(next: base)
-    }
-    guard var client = clients[name] else { return .ignore }
-    defer { clients[name] = client }
-    if !client.answers.isEmpty { client.answers = client.answers.filter { $0.key > answered } }
-    // Given up by who has sent them.
-    if answered >= client.next { client.next = answered + 1 }
-    if number < client.next { return .answer(client.answers[number]) }
-    guard number == client.next else { return .ignore }
-    client.next += 1
-    return .execute
-  }
-
-  /// Keeps an answer, in case it has to be sent again.
-  mutating func answered(_ name: String, _ number: UInt64, _ answer: [UInt8]) {
-    clients[name]?.answers[number] = answer
-  }
+  /// When something has to be done next, while there is somebody to send to, or nobody.
+  func deadline(canSend: Bool) -> UInt64 { canSend ? min(nextEnd, nextRepetition) : nextEnd }
 }

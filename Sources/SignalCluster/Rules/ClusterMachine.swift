@@ -351,6 +351,15 @@ package final class ClusterMachine {
     drain(at: now)
   }
 
+  /// The engine has chosen who leads the stream: what the one before was sent may be lost, and is looked for without waiting.
+  package func streamLeaderElected(at now: UInt64) {
+    switch role {
+    case .leading where !flights.isEmpty: recover(at: now)
+    case .claiming where claim != nil: read(at: now)
+    default: break
+    }
+  }
+
   /// Reads what has become of the records in flight.
   private func recover(at now: UInt64) {
     guard !isRecovering else { return }

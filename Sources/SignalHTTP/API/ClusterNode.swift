@@ -43,14 +43,10 @@ package enum ForwardedOutcome: Sendable {
 
 /// Executes commands of other nodes.
 package protocol ForwardedExecutor: Sendable {
-  /// Executes a command; may be called from anywhere.
+  /// Calls `body` where commands are executed, in the order of the calls; may be called from anywhere.
   ///
-  /// - Parameters:
-  ///   - around: Called around the execution, on its thread.
-  ///   - answer: Called with the answer, on the same thread.
-  func execute(
-    _ command: ForwardedCommand, around: @escaping @Sendable (() -> Void) -> Void,
-    _ answer: @escaping @Sendable (ForwardedAnswer) -> Void)
+  /// - Parameter body: It gets what executes a command and returns the answer.
+  func execute(_ body: @escaping @Sendable (_ execute: (ForwardedCommand) -> ForwardedAnswer) -> Void)
 
   /// Calls `body` when every loop has seen what was announced before.
   func whenSeen(_ body: @escaping @Sendable () -> Void)

@@ -8,13 +8,10 @@ struct ForwardedCommands: ForwardedExecutor {
 
   init(on loop: EventLoop) { self.loop = loop }
 
-  func execute(
-    _ command: ForwardedCommand, around: @escaping @Sendable (() -> Void) -> Void,
-    _ answer: @escaping @Sendable (ForwardedAnswer) -> Void
-  ) {
+  func execute(_ body: @escaping @Sendable (_ execute: (ForwardedCommand) -> ForwardedAnswer) -> Void) {
     loop.submit { loop in
       guard let acceptor = loop.acceptor as? Acceptor, let api = acceptor.handler as? LiveAPI else { return }
-      around { answer(api.execute(command, on: loop)) }
+      body { api.execute($0, on: loop) }
     }
   }
 

@@ -14,6 +14,7 @@ struct SimulatedCluster {
     case answer(to: Int, incarnation: Int, ReadAnswer, tag: UInt64)
     case live(to: Int, incarnation: Int, sequence: UInt64, [UInt8])
     case beat(to: Int, incarnation: Int, Beat)
+    case streamLeaderElected(to: Int)
     case tick(of: Int)
     case write
     case fault
@@ -157,6 +158,10 @@ struct SimulatedCluster {
       nodes[to].machine.received(beat, at: nodes[to].clock(now))
       nodes[to].heard(beat)
       perform(to)
+    case .streamLeaderElected(let to):
+      if postpone(event, of: to) { return }
+      nodes[to].machine.streamLeaderElected(at: nodes[to].clock(now))
+      perform(to)
     case .tick(let node):
       if postpone(event, of: node) { return }
       nodes[node].machine.tick(at: nodes[node].clock(now))
@@ -278,7 +283,13 @@ struct SimulatedCluster {
     case 4: restart(index)
     // A record of before appears again, as no engine should let it.
     case 5: if lossPlan == nil, let old = stream.records.randomElement(using: &random) { repeatRecord(old) }
-    case 6: streamPausedUntil = now + random.number(below: 6000)
+    case 6:
+      // Another server leads it then, or it was only slow.
+      let pause = random.number(below: 6000)
+      streamPausedUntil = now + pause
+      if random.number(below: 2) == 0 {
+        for node in nodes.indices where !isLost() { schedule(.streamLeaderElected(to: node), in: pause + delay()) }
+      }
     default: break
     }
     schedule(.fault, in: 100 + random.number(below: 3000))
