@@ -3,14 +3,15 @@
 """Breaks a cluster in many ways while it is written to and watched, and checks that nothing that was told is lost.
 
     python3 Tests/Cluster/faults.py .build/release/signal-server --seconds 60 [--engines 1|3] [--nodes 3] [--seed N] [--machines]
-        [--other binary]
+        [--other binary] [--flood 10000]
 
 A checker beside the cluster: it knows only what the nodes have told it. Each writer owns a counter and appends to it on any
 node, on the condition that nobody else has (If-Match), so that a write that was lost, or carried out twice, is seen at once.
 Watchers follow all counters at one node after another, resuming by cursor, and must hear of every change exactly once, in
 the same order at all nodes. Nodes and engines are killed, stopped for a while, and started again. With --machines, which needs root
 and as many engines as nodes, each node and its engine are in a network namespace of their own, and networks are cut between these:
-one machine from all others, or two from each other, while clients reach all of them. Exits with 1 and says what is wrong when
+one machine from all others, or two from each other, while clients reach all of them. With --flood, so many writes a second come on
+top, whose writers do not wait for answers (flood.py). Exits with 1 and says what is wrong when
 something is; with 77 and one line when there is no nats-server (in PATH, or named by NATS_SERVER).
 """
 
@@ -23,6 +24,7 @@ import sys
 import threading
 import time
 
+from flood import Flood
 from nodes import Cluster, find_engine
 
 
@@ -317,6 +319,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--machines", action="store_true", help="a network namespace for each, and cuts between them")
     parser.add_argument("--other", metavar="binary", help="another build: nodes are started with either, by chance")
+    parser.add_argument("--flood", type=float, default=0, metavar="rate", help="writes a second on top, which do not wait")
     parser.add_argument("--snapshot-every", default="1MiB")
     parser.add_argument("--calm", action="store_true", help="break nothing")
     options = parser.parse_args()
@@ -338,6 +341,9 @@ def main():
         threads = watchers + writers + readers
         for thread in threads:
             thread.start()
+        flood = Flood(cluster, options.flood, options.seed) if options.flood else None
+        if flood:
+            flood.start()
         generator = random.Random(options.seed)
         end = time.monotonic() + options.seconds
         count = 0
@@ -353,6 +359,9 @@ def main():
         for thread in threads:
             thread.join(timeout=30)
         check(cluster, writers, watchers)
+        if flood:
+            flood.check()
+            print(flood.said(options.seconds))
         acknowledged = sum(writer.acknowledged for writer in writers)
         print(f"{count} faults, {acknowledged} writes acknowledged ({acknowledged / options.seconds:.0f}/s), "
               f"{sum(writer.unknown for writer in writers)} unknown, {sum(writer.refused for writer in writers)} refused, "

@@ -40,6 +40,8 @@ extension Beat {
       text.append(literal: #","told":"#)
       text.appendJSON(told)
     }
+    text.append(literal: #","connections":"#)
+    text.appendJSON(connections)
     text.append(literal: #","time":"#)
     text.append(contentsOf: String(time.milliseconds).utf8)
     text.append(literal: #","v":"#)
@@ -62,6 +64,6 @@ extension Beat {
       revision: Revision(revision),
       link: reader.text("link").flatMap { ChainLink($0) }, known: reader.number("known") ?? 0,
       holders: reader.number("holders") ?? 0, demand: reader.number("demand") ?? 0, told: reader.number("told") ?? 0,
-      time: Timestamp(milliseconds: time), version: version)
+      connections: reader.number("connections") ?? 0, time: Timestamp(milliseconds: time), version: version)
   }
 }

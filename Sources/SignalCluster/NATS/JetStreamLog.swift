@@ -64,7 +64,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   private static let batchBytes = 8 << 20
   /// After which the leader of the stream is asked again how far it goes, in milliseconds: a question is lost while the
   /// engine elects another one.
-  private static let endPatience: UInt64 = 250
+  private static let endPatience: UInt64 = 100
   /// What a server has to take of one message, so that the largest commit that the limits allow fits.
   package static let leastPayload = 4 << 20
 

@@ -70,6 +70,9 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var forwarding: Forwarding
   var serving = Serving()
   var isOpen = false
+  /// How many connections to the engine there have been, and how many the leader has had.
+  private var connections: UInt64 = 0
+  private var leaderConnections: UInt64 = 0
   /// What was told last of trouble with the engine.
   private var lastTrouble: ClusterEvent?
   /// What the engine does not allow, as far as it was told; until there is another connection.
@@ -98,7 +101,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var toldWatchers: Watchers?
   var retryOpening: UInt64 = 0
   /// After which the engine is asked again for the stream, in milliseconds: a question is lost while it elects a leader.
-  private static let openingPause: UInt64 = 250
+  private static let openingPause: UInt64 = 100
   var isEnding = false
   /// Until when it tries to let another node lead; nil while it does not.
   var stepDownEnd: UInt64?
@@ -269,6 +272,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
         beat.time = .now
         beat.age = now - joined
         beat.holders = presence.own
+        beat.connections = connections
         demand.complete(&beat)
         log.publish(beat, on: loop)
       case .adopt(let record): adopt(record, on: loop)
@@ -314,6 +318,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
 
   package func opened(maxRecordBytes: Int, on loop: isolated EventLoop) {
     isOpen = true
+    connections += 1
     lastTrouble = nil
     denials = []
     // What others have said meanwhile was not heard.
@@ -386,6 +391,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
       lastLeaderBeat = now
       leaderHeard = true
       clockDifference = Timestamp.now.milliseconds - beat.time.milliseconds
+      if beat.connections != leaderConnections { forwarding.sendAgain() }
+      leaderConnections = beat.connections
       if machine.role == .following { openStore() }
     }
   }

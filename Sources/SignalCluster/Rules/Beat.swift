@@ -30,6 +30,8 @@ package struct Beat: Sendable, Equatable {
   package var demand: UInt64 = 0
   /// How many messages its process has sent of what is watched at it.
   package var told: UInt64 = 0
+  /// How many connections to the engine its process has had: what was sent to it before the last may have been lost.
+  package var connections: UInt64 = 0
   /// Its clock.
   package var time: Timestamp
   /// The highest version of records that it reads.

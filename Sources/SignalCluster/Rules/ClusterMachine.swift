@@ -139,6 +139,9 @@ package final class ClusterMachine {
   /// The log can be reached again: what was missed meanwhile is read.
   package func reconnected(at now: UInt64) {
     reading = nil
+    nextBeat = now
+    // What was in flight may have been lost with the connection.
+    if role == .leading, !flights.isEmpty { recover(at: now) }
     check(at: now)
   }
 
