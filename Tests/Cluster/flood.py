@@ -292,6 +292,8 @@ class Flood:
                 if status in (201, 204):
                     revision = int(fields["ETag"].strip('"').split(".")[1])
             except OSError:
+                pass
+            if revision is None:
                 time.sleep(0.2)
         for watcher in self.watchers:
             watcher.last = revision

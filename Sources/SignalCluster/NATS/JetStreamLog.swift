@@ -80,8 +80,8 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   private var elections: UInt64 = 0
   private var beats: UInt64 = 0
   private var demand: UInt64 = 0
-  private var requests: UInt64 = 0
-  private var replies: UInt64 = 0
+  private var commands: UInt64 = 0
+  private var answers: UInt64 = 0
   private var isOpen = false
   private var isLive = false
   private var reading: Reading?
@@ -103,8 +103,8 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
     elections = client.subscribe(stream.elections)
     beats = client.subscribe(stream.beats)
     demand = client.subscribe(stream.demand)
-    requests = client.subscribe(stream.requests(to: node))
-    replies = client.subscribe(stream.replies(to: node))
+    commands = client.subscribe(stream.commands(to: node))
+    answers = client.subscribe(stream.answers(to: node))
   }
 
   /// To be called in each turn.
@@ -202,7 +202,7 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
   func publish(_ message: DemandMessage) { client.publish(stream.demand, message.bytes) }
 
   package func request(_ message: [UInt8], to node: String, isReply: Bool, on loop: isolated EventLoop) {
-    client.publish(isReply ? stream.replies(to: node) : stream.requests(to: node), message)
+    client.publish(isReply ? stream.answers(to: node) : stream.commands(to: node), message)
   }
 
   // MARK: Answers
@@ -218,8 +218,8 @@ package final class JetStreamLog: ClusterLog, NATSClientOwner, @unchecked Sendab
       owner?.streamLeaderElected(on: loop)
     case beats: if let beat = Beat(message.payload) { owner?.received(beat, on: loop) }
     case demand: if let told = DemandMessage(message.payload) { owner?.received(told, on: loop) }
-    case requests: owner?.received(message.payload, isReply: false, on: loop)
-    case replies: owner?.received(message.payload, isReply: true, on: loop)
+    case commands: owner?.received(message.payload, isReply: false, on: loop)
+    case answers: owner?.received(message.payload, isReply: true, on: loop)
     default: answered(message, on: loop)
     }
   }

@@ -18,7 +18,7 @@ package struct NATSConfiguration: Sendable {
   package var greeting = Duration.seconds(1)
   /// Silence after which a server counts as gone, in milliseconds; it is asked for a sign of life at half of it.
   package var silence: UInt64 = 4000
-  /// Before another attempt to connect where one has failed, in milliseconds.
+  /// From one attempt to connect to the next at another server, and from a lost connection to one at the same, in milliseconds.
   package var pause: UInt64 = 250
 
   package init(
@@ -64,6 +64,7 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
   private var lastSubscription: UInt64 = 0
   private var maxPayload = 0
   private var lastHeard: UInt64 = 0
+  private var lastAttempt: UInt64 = 0
   private var isPinged = false
   private var retry: UInt64 = 0
   private var isEnded = false
@@ -102,7 +103,7 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
 
   private func connect(at now: UInt64, on loop: isolated EventLoop) {
     parser = NATSParser()
-    lastHeard = now
+    (lastHeard, lastAttempt) = (now, now)
     isPinged = false
     let server = configuration.servers[next % configuration.servers.count]
     next += 1
@@ -118,7 +119,8 @@ final class NATSClient: StreamLinkOwner, @unchecked Sendable {
     link = nil
     output = []
     // Others may be there still; where there is only one, it is probably not back yet.
-    retry = isConnected && configuration.servers.count > 1 ? now : now + configuration.pause
+    let hasOthers = isConnected && configuration.servers.count > 1
+    retry = (hasOthers ? lastAttempt : now) + configuration.pause
     isConnected = false
     owner?.disconnected(reason, on: loop)
   }

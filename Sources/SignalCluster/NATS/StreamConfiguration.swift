@@ -33,8 +33,8 @@ package struct StreamConfiguration: Sendable, Equatable {
   static let noSuchStream: UInt64 = 10059
   /// Where nodes tell what their clients watch.
   var demand: String { "signal.\(cluster).demand" }
-  func requests(to node: String) -> String { "signal.\(cluster).req.\(node)" }
-  func replies(to node: String) -> String { "signal.\(cluster).rep.\(node)" }
+  func commands(to node: String) -> String { "signal.\(cluster).commands.\(node)" }
+  func answers(to node: String) -> String { "signal.\(cluster).answers.\(node)" }
 
   /// The request that makes it.
   var request: [UInt8] {

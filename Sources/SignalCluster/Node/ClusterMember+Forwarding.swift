@@ -101,8 +101,8 @@ extension ClusterMember {
     if commands.isEmpty { return }
     let (home, term, taken) = (loop, message.term, commands)
     executor.execute { [self, sink] execute in
-      let executed = taken.map { name, command in
-        sink.executing(name.operation) {
+      let executed = taken.compactMap { name, command in
+        sink.executing(name.operation, in: term) {
           let answer = execute(command)
           return Executed(command: name, answer: answer, entries: sink.count, isRecorded: sink.hasRecorded)
         }

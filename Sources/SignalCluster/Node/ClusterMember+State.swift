@@ -30,18 +30,19 @@ extension ClusterMember {
 
   /// Applies the entries of another node.
   func adopt(_ record: LogRecord, on loop: isolated EventLoop) {
-    snapshots.bytes += record.bytes.count
-    if isSettling { return postponed.append(record) }
     var entries: [LogEntry] = []
     do throws(LogEntryError) {
       for line in record.lines {
         let entry = try LogEntry(line)
+        // Also while it is not applied: before another leader gets it again.
         if let operation = entry.operation { forwarding.isInLog(operation) }
         entries.append(entry)
       }
     } catch {
       return end("an entry of the log cannot be read")
     }
+    if isSettling { return postponed.append(record) }
+    snapshots.bytes += record.bytes.count
     if let store {
       var isGone = false
       let fits = store.adopt(entries) { entry, replica in
@@ -159,7 +160,7 @@ extension ClusterMember {
     forgetProposals()
     serving = Serving()
     forwarding.begin()
-    sink.lead()
+    sink.lead(head.term)
     presence.lead(at: now)
     // Nothing has ended while nobody decided, and by the clock of the last one who did.
     let silence = leaderHeard ? Int64(now - lastLeaderBeat) : 0

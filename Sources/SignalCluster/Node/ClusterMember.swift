@@ -102,6 +102,8 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
   var retryOpening: UInt64 = 0
   /// After which the engine is asked again for the stream, in milliseconds: a question is lost while it elects a leader.
   private static let openingPause: UInt64 = 100
+  /// The same where the stream cannot be used.
+  private static let refusalPause: UInt64 = 1000
   var isEnding = false
   /// Until when it tries to let another node lead; nil while it does not.
   var stepDownEnd: UInt64?
@@ -218,6 +220,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
     }
     tell(at: now)
     let next = log.proceed(at: now, on: loop)
+    if machine.role == .diverged { return next }
     return min(
       next, isLeading && isOpen ? presence.nextLook : .max, isOpen ? snapshots.deadline : .max, demand.deadline,
       machine.deadline, forwarding.deadline(canSend: canForward(at: now)), isOpen ? .max : retryOpening,
@@ -343,6 +346,7 @@ package final class ClusterMember: ClusterNode, ClusterLogOwner, SnapshotOwner, 
 
   package func refused(_ reason: String, on loop: isolated EventLoop) {
     isOpen = false
+    retryOpening = loop.milliseconds + Self.refusalPause
     tell(.engineRefused(reason))
   }
 

@@ -19,6 +19,8 @@ final class ClusterSink: RecordSink {
     var executed: ClosedRange<Int>?
     /// The thread on which a forwarded operation is executed, and which.
     var executing: (thread: pthread_t, operation: String)?
+    /// The term that the store leads; 0 for none.
+    var term: UInt64 = 0
     /// Whether the other thread has been told that there is something.
     var isAwaited = true
 
@@ -103,9 +105,12 @@ final class ClusterSink: RecordSink {
 
   func setStuck(_ isStuck: Bool) { self.isStuck.store(isStuck, ordering: .relaxed) }
 
-  /// From now on writes are accepted.
-  func lead() {
-    queue.withLock { $0 = Queue() }
+  /// From now on writes are accepted, as those of a term.
+  func lead(_ term: UInt64) {
+    queue.withLock { queue in
+      queue = Queue()
+      queue.term = term
+    }
     total.store(0, ordering: .releasing)
     queued.store(0, ordering: .relaxed)
     isStuck.store(false, ordering: .relaxed)
@@ -148,9 +153,15 @@ final class ClusterSink: RecordSink {
   /// Whether the operation that is executed has made a record so far.
   var hasRecorded: Bool { queue.withLock { $0.executed != nil } }
 
-  /// Marks the records that `body` makes on this thread as those of an operation.
-  func executing<Result>(_ operation: String, _ body: () -> Result) -> Result {
-    queue.withLock { $0.executing = (pthread_self(), operation) }
+  /// Marks the records that `body` makes on this thread as those of an operation, if the store still leads the term in
+  /// which it was asked for; otherwise does nothing, as whoever has asked asks again.
+  func executing<Result>(_ operation: String, in term: UInt64, _ body: () -> Result) -> Result? {
+    let isLeading = queue.withLock { queue in
+      if queue.term != term { return false }
+      queue.executing = (pthread_self(), operation)
+      return true
+    }
+    guard isLeading else { return nil }
     let result = body()
     let isAwaited = queue.withLock { queue in
       defer { (queue.executing, queue.executed) = (nil, nil) }

@@ -16,7 +16,7 @@ struct Forwarding {
     let end: UInt64
     /// When it was sent last to the present leader; nil when it was not.
     var lastSent: UInt64?
-    /// Whether any leader may have got it.
+    /// Whether a leader may have got it, whose term is not over.
     var wasSent = false
     /// The answer, and up to where the log has to be applied for it to hold.
     var promised: (answer: ForwardedAnswer, entries: UInt64)?
@@ -41,9 +41,9 @@ struct Forwarding {
   private var promises = 0
   private var leastPromised = UInt64.max
 
-  /// Commands that may be open, and their bytes; more are refused.
+  /// Commands that may be open, with those behind the first that are not any more, and their bytes; more are refused.
   static let limit = 16_384
-  static let byteLimit = 64 << 20
+  static let byteLimit = 32 << 20
   /// Commands of one message, which the other side executes in one piece, and their bytes.
   static let batch = 64
   static let batchBytes = 64 << 10
@@ -66,7 +66,9 @@ struct Forwarding {
     _ bytes: [UInt8], until end: UInt64, _ answer: @escaping @Sendable (ForwardedOutcome) -> Void
   ) -> Bool {
     // What never expires is not refused: there is at most one for each connection that somebody had.
-    guard open.count < Self.limit && openBytes + bytes.count <= Self.byteLimit || end == .max else { return false }
+    guard open.range.count < Self.limit && openBytes + bytes.count <= Self.byteLimit || end == .max else {
+      return false
+    }
     open.append(Command(bytes: bytes, answer: answer, end: end))
     openBytes += bytes.count
     nextEnd = min(nextEnd, end)
@@ -97,13 +99,15 @@ struct Forwarding {
   /// Appends messages with those commands of a range that are due.
   private mutating func append(_ range: Range<UInt64>, to messages: inout [[UInt8]], _ term: UInt64, _ now: UInt64) {
     var batch: [[UInt8]] = []
-    var bytes = 0
+    var (bytes, isLate) = (0, false)
     for number in range {
-      // One that is in the log is sent again as well, where its answer has not come.
-      guard let command = open[number], command.promised == nil, isDue(command, at: now) else {
+      // One that is in the log is sent again as well, where its answer has not come. Behind one that is sent again all are,
+      // as they were ignored if that one was lost.
+      guard let command = open[number], command.promised == nil, isLate || isDue(command, at: now) else {
         flush(&batch, before: number, to: &messages, term)
         continue
       }
+      isLate = isLate || command.lastSent != nil
       if batch.count == Self.batch || bytes + command.bytes.count > Self.batchBytes {
         flush(&batch, before: number, to: &messages, term)
       }
@@ -160,7 +164,8 @@ struct Forwarding {
     guard leastPromised <= entries else { return }
     leastPromised = .max
     var left = promises
-    for number in open.range where left > 0 {
+    for number in open.range {
+      if left == 0 { break }
       guard let command = open[number], let promised = command.promised else { continue }
       left -= 1
       guard promised.entries <= entries else {
@@ -186,7 +191,7 @@ struct Forwarding {
         command.answer(command.promised.map { .answered($0.answer) } ?? .unknown)
         continue
       }
-      (command.promised, command.lastSent) = (nil, nil)
+      (command.promised, command.lastSent, command.wasSent) = (nil, nil, false)
       open.append(command)
       openBytes += command.bytes.count
     }
@@ -196,7 +201,7 @@ struct Forwarding {
   /// executed, and until another one leads, more of it may come.
   mutating func doubt() {
     for number in open.range { open.update(number) { $0.promised = nil } }
-    (promises, leastPromised, nextRepetition) = (0, .max, 0)
+    (promises, leastPromised) = (0, .max)
   }
 
   /// Gives up what has been open for too long.

@@ -18,12 +18,10 @@ struct NumberedQueue<Element> {
 
   private func index(_ number: UInt64) -> Int { start + Int(number - first) }
 
-  /// Adds an element, and returns its number.
-  @discardableResult
-  mutating func append(_ element: Element) -> UInt64 {
+  /// Adds an element under the next number.
+  mutating func append(_ element: Element) {
     slots.append(element)
     count += 1
-    return end - 1
   }
 
   /// The element of a number; nil when there is none, or none any more.

@@ -7,14 +7,9 @@ struct Serving {
     /// The number that is executed next.
     var next: UInt64
     /// The answers since the last that is known to have come.
-    var answers: NumberedQueue<Answer>
+    var answers: NumberedQueue<AnswerMessage.Answer>
     /// The numbers of those that have to be sent.
     var unsent: [UInt64] = []
-  }
-
-  private struct Answer {
-    let entries: UInt64
-    let bytes: [UInt8]
   }
 
   private var clients: [String: Client] = [:]
@@ -31,8 +26,11 @@ struct Serving {
   /// Those that were executed are answered again, where they have been answered; those before which others have not come
   /// are ignored.
   mutating func take(_ message: CommandMessage) -> ArraySlice<ArraySlice<UInt8>> {
-    guard clients[message.from] != nil || clients.count < Self.limit else { return [] }
-    return modify(message.from, base: message.base) { client in
+    if clients[message.from] == nil {
+      guard clients.count < Self.limit else { return [] }
+      clients[message.from] = Client(next: message.base, answers: NumberedQueue(from: message.base))
+    }
+    return modify(message.from) { client in
       client.answers.removeAll(below: message.answered + 1)
       // Given up by who has sent them.
       client.next = max(client.next, message.answered + 1)
@@ -43,30 +41,32 @@ struct Serving {
       }
       client.next += UInt64(message.commands.count - known)
       return message.commands[known...]
-    }
+    } ?? []
   }
 
   /// Keeps an answer, which has to be sent, in case it has to be sent again.
   mutating func answered(_ command: CommandName, _ answer: [UInt8], entries: UInt64) {
-    guard clients[command.from] != nil else { return }
-    modify(command.from, base: command.number) { client in
-      client.answers.set(command.number, Answer(entries: entries, bytes: answer))
+    modify(command.from) { client in
+      client.answers.set(
+        command.number, AnswerMessage.Answer(number: command.number, entries: entries, bytes: answer[...]))
       client.unsent.append(command.number)
     }
-  }
-
-  private mutating func modify<Result>(_ name: String, base: UInt64, _ body: (inout Client) -> Result) -> Result {
-    let wasIdle = clients[name]?.unsent.isEmpty ?? true
-    let result = body(&clients[name, default: Client(next: base, answers: NumberedQueue(from: base))])
-    if wasIdle, clients[name]?.unsent.isEmpty == false { toAnswer.append(name) }
-    return result
   }
 
   /// What was sent may not have arrived: all answers that are kept are sent again.
   mutating func sendAgain() {
     for name in clients.keys {
-      modify(name, base: 1) { client in client.unsent = client.answers.range.filter { client.answers[$0] != nil } }
+      modify(name) { client in client.unsent = client.answers.range.filter { client.answers[$0] != nil } }
     }
+  }
+
+  /// Changes what is known of a process, if anything is.
+  @discardableResult
+  private mutating func modify<Result>(_ name: String, _ body: (inout Client) -> Result) -> Result? {
+    guard let wasIdle = clients[name]?.unsent.isEmpty else { return nil }
+    let result = body(&clients[name]!)
+    if wasIdle, clients[name]?.unsent.isEmpty == false { toAnswer.append(name) }
+    return result
   }
 
   /// Takes the messages that have to be sent, by the process that each is for.
@@ -83,7 +83,7 @@ struct Serving {
           messages.append((name, AnswerMessage.bytes(term: term, from: name, batch)))
           (batch, bytes) = ([], 0)
         }
-        batch.append(AnswerMessage.Answer(number: number, entries: answer.entries, bytes: answer.bytes[...]))
+        batch.append(answer)
         bytes += answer.bytes.count
       }
       if !batch.isEmpty { messages.append((name, AnswerMessage.bytes(term: term, from: name, batch))) }
