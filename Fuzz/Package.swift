@@ -41,10 +41,13 @@ let package = Package(
         "WebSocket/README.md",
       ],
       swiftSettings: fuzzed),
+    .target(
+      name: "SignalCluster", dependencies: ["COpenSSL", "JSON", "SignalHTTP", "SignalStore", "Signals"],
+      swiftSettings: fuzzed),
     .target(name: "CLibFuzzer"),
     .executableTarget(
       name: "Fuzz",
-      dependencies: ["CEL", "CLibFuzzer", "JSON", "SignalAccess", "SignalHTTP", "SignalStore"],
+      dependencies: ["CEL", "CLibFuzzer", "JSON", "SignalAccess", "SignalCluster", "SignalHTTP", "SignalStore"],
       swiftSettings: fuzzed,
       // lld: gold, the default, ends with an internal error on the debug information of instrumented code.
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]),

@@ -11,7 +11,7 @@ struct FuzzTarget: Sendable {
   /// All of them: a new target is a file like `JSONTarget.swift` and a name here.
   static let all: [FuzzTarget] = [
     .json, .head, .body, .frames, .offers, .inflate, .liveMessage, .expression, .proxyHeader, .forwarded, .webToken,
-    .keySet,
+    .keySet, .nats, .cluster,
   ]
 }
 
