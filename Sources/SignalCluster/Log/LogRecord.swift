@@ -7,9 +7,9 @@ package import SignalStore
 package struct LogRecord: Sendable {
   /// The version of the format that is written, and the highest that is read.
   ///
-  /// A kind of record, or of message between nodes, or a member, that those who read the version before do not know makes a new one, and it is written
-  /// only when all nodes that are heard of read it (``Beat/version``). `v` and `prev` stay what they are in all versions, and
-  /// fences as a whole.
+  /// A kind of record, or of message between nodes, or a member, that those who read the version before do not know makes
+  /// a new one, and it is written only when all nodes that are heard of read it (``Beat/version``). `v` and `prev` stay
+  /// what they are in all versions, and fences as a whole.
   package static let version: UInt64 = 1
 
   /// What the first line says.

@@ -18,7 +18,8 @@ package struct NATSConfiguration: Sendable {
   package var greeting = Duration.seconds(1)
   /// Silence after which a server counts as gone, in milliseconds; it is asked for a sign of life at half of it.
   package var silence: UInt64 = 4000
-  /// From one attempt to connect to the next at another server, and from a lost connection to one at the same, in milliseconds.
+  /// From one attempt to connect to the next at another server, and from a lost connection to one at the same, in
+  /// milliseconds.
   package var pause: UInt64 = 250
 
   package init(
